@@ -135,11 +135,24 @@ impl Parent {
         u32::try_from(self.row.depth).unwrap_or(u32::MAX).saturating_add(1)
     }
 
+    /// Returns whether a worker on another machine runs the task.
+    fn is_on_worker(&self) -> bool {
+        self.row.hub.as_deref().is_some_and(|hub| tasks::held_by(hub).is_some())
+    }
+
     /// Rejects a delegation that would do what the asking agent itself may not do.
-    fn validate(&self, permission: Permission, workdir: &Workdir) -> Result<(), Error> {
+    fn validate(&self, permission: Permission, isolation: Isolation, workdir: &Workdir) -> Result<(), Error> {
         if permission > self.permission {
             let who = "the task that asks".to_owned();
             return Err(Error::Permission { who, allowed: self.permission, asked: permission });
+        }
+        if self.is_on_worker() {
+            // The folder is the one that the task began with. The agent works on a copy of it, so another one may too.
+            return match isolation {
+                Isolation::None => Err(Error::IsolationFromWorker),
+                Isolation::Worktree if workdir.path().starts_with(&self.row.workdir) => Ok(()),
+                Isolation::Worktree => Err(Error::WorkdirFromWithin),
+            };
         }
         let below = match self.isolation {
             Isolation::None => workdir.path().starts_with(&self.row.workdir),
@@ -200,8 +213,9 @@ fn validate(
         let who = format!("agent `{}`", agent.name);
         return Err(Error::Permission { who, allowed: agent.permission, asked: permission });
     }
+    let isolation = request.isolation.unwrap_or(agent.isolation);
     if let Some(parent) = parent {
-        parent.validate(permission, &workdir)?;
+        parent.validate(permission, isolation, &workdir)?;
         if !request.checks.is_empty() && parent.permission != Permission::Full {
             return Err(Error::ChecksFromWithin);
         }
@@ -211,7 +225,6 @@ fn validate(
     {
         return Err(Error::Schema { reason });
     }
-    let isolation = request.isolation.unwrap_or(agent.isolation);
     if isolation == Isolation::Worktree && !workdir.path().ancestors().any(is_repository) {
         return Err(Error::NoRepository { reason: "no folder above it has a `.git`".to_owned() });
     }
@@ -232,6 +245,8 @@ fn validate(
         .first_runner(agent.model.as_deref(), agent.runner.as_deref(), permission, Instant::now())
         .map_err(|reason| Error::NoRunner { agent: agent.name.clone(), reason })?;
     let runner = match &agent.label {
+        // The agent of a worker sends no work to the machine of the hub, which its user did not choose for the task.
+        None if parent.is_some_and(Parent::is_on_worker) => lane::of_workers(&runner),
         None => runner,
         Some(label) => {
             let (name, label) = (agent.name.clone(), label.clone());

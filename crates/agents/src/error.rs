@@ -48,6 +48,11 @@ pub enum Error {
     ChecksFromWithin,
     #[error("a delegated agent may delegate writing below its own working directory only")]
     WorkdirFromWithin,
+    /// The agent of a task on a worker made the request.
+    #[error(
+        "an agent on a worker may delegate tasks with isolation `worktree` only, because those travel: ask for it"
+    )]
+    IsolationFromWorker,
     #[error("the calling process has ended")]
     CallerExited,
     #[error("this task is {depth} delegations deep, and {limit} is the limit")]

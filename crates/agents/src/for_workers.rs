@@ -12,8 +12,8 @@ use super::executor::context::{ExecutorContext, make_private, now};
 use super::executor::rows;
 use super::lane;
 use super::run_report::{FailureReport, Outcome, RunReport};
-use super::task::TaskEvent;
-use super::worker_order::{Claimed, Offer, Reply};
+use super::task::{TaskEvent, TaskId};
+use super::worker_order::{Claimed, Offer, RemoteAgent, Reply};
 use super::workspace_bundle::{ORDER_FILE, forget, pack, unpack};
 use adjutant_base::events::Event;
 use adjutant_store::tasks::{self, Ending, Lease, NewEvent, State};
@@ -95,6 +95,25 @@ impl Agents {
             tracing::warn!(%error, task = row.id, "the folder of a worker's task cannot be made");
         }
         Ok(Some(folder))
+    }
+
+    /// Returns the agent of a task that `worker` holds with this fence, as a client of this hub; `None` when it does not.
+    /// `worker` is the worker's id and name, `there` the folder of the agent on the worker.
+    pub async fn agent_on_worker(
+        &self,
+        lease: &Lease,
+        worker: (&str, &str),
+        there: PathBuf,
+    ) -> Result<Option<RemoteAgent>, Error> {
+        let (id, name) = worker;
+        let Some(row) = held(&self.context, lease, id).await? else { return Ok(None) };
+        let task = TaskId::parse(&row.id).ok_or_else(|| Error::UnknownTask { id: row.id.clone() })?;
+        Ok(Some(RemoteAgent { task, worker: name.to_owned(), there, here: row.workdir.into() }))
+    }
+
+    /// Returns whether `worker` holds a task with this fence.
+    pub async fn is_held_by(&self, lease: &Lease, worker: &str) -> Result<bool, Error> {
+        Ok(held(&self.context, lease, worker).await?.is_some())
     }
 
     /// Takes a report of a worker: extends its lease by `lost_after`, records if its agent was `started`, and appends

@@ -1,9 +1,18 @@
 //! Lane of a queued task: the runner that it waits for, and the label of the worker that it needs.
 //!
 //! A task with a label is in a lane of its own, such as `codex@gpu`. No hub claims from it, because no runner has such a name.
+//! So a task for any worker, and for no hub, is in the lane `codex@_`.
 
 /// The sign between runner and label. The name of a runner that a worker may run has only letters, digits, `-` and `_`.
 const SIGN: char = '@';
+
+/// The place of the label in the lane of any worker. It is no label.
+const ANY_WORKER: &str = "_";
+
+/// Returns the lane of the tasks for a runner that any worker may run, and no hub.
+pub(crate) fn of_workers(runner: &str) -> String {
+    name(runner, Some(ANY_WORKER))
+}
 
 /// Returns the lane of a runner and a label.
 pub(crate) fn name(runner: &str, label: Option<&str>) -> String {
@@ -12,7 +21,13 @@ pub(crate) fn name(runner: &str, label: Option<&str>) -> String {
 
 /// Returns the runner and the label of a lane.
 pub fn parts(lane: &str) -> (&str, Option<&str>) {
-    lane.split_once(SIGN).map_or((lane, None), |(runner, label)| (runner, Some(label)))
+    let (runner, label) = lane.split_once(SIGN).unwrap_or((lane, ANY_WORKER));
+    (runner, Some(label).filter(|label| *label != ANY_WORKER))
+}
+
+/// Returns the lane as users see it.
+pub(crate) fn shown(lane: &str) -> &str {
+    if parts(lane).1.is_none() { parts(lane).0 } else { lane }
 }
 
 /// Returns whether a text can be a label: letters, digits and hyphens, because it becomes a part of a subject of NATS.
@@ -24,12 +39,13 @@ pub fn is_label(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_label, name, parts};
+    use super::{is_label, name, of_workers, parts};
 
     #[test]
     fn a_lane_has_a_runner_and_perhaps_a_label() {
         assert_eq!(parts(&name("codex", Some("gpu"))), ("codex", Some("gpu")));
         assert_eq!(parts(&name("codex", None)), ("codex", None));
+        assert_eq!((of_workers("codex").as_str(), parts(&of_workers("codex"))), ("codex@_", ("codex", None)));
         assert!(
             is_label("gpu-a100") && !is_label("") && !is_label("-x") && !is_label("a b") && !is_label("_")
         );

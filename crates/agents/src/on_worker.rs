@@ -1,7 +1,7 @@
 //! The worker's side of a task of a hub: runs it through the same queue as a hub's own, and packs its result.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::agents::Agents;
 use super::error::Error;
@@ -12,6 +12,7 @@ use super::task::{Task, TaskId};
 use super::workdir::Workdir;
 use super::worker_order::Order;
 use super::workspace_bundle::{BUNDLE_FILE, INCLUDED_FILE};
+use super::worktrees::WORKTREE;
 use adjutant_base::events::Event;
 use adjutant_host::git::{Author, Git, cached_commits};
 use adjutant_store::tasks;
@@ -93,6 +94,11 @@ impl Agents {
         self.context.wake.notify_one();
         self.context.events.send(Event::TasksChanged);
         Ok(id)
+    }
+
+    /// Returns the folder in which the agent of an accepted order works or will work.
+    pub fn workspace_of_order(&self, order: &Order, id: &TaskId) -> PathBuf {
+        self.context.folder(id.as_str()).join(WORKTREE).join(&order.below)
     }
 
     /// Packs the commit that an ended task left: all its changes, in a bundle without what the hub has; without a file

@@ -1,8 +1,10 @@
 //! Task of a hub as it travels to a worker, and what the worker reports of it.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use super::task::TaskId;
 
 pub use adjutant_store::tasks::Lease;
 
@@ -54,4 +56,57 @@ pub enum Reply {
     Cancel,
     /// The task has another fence or has ended: nothing of this worker counts from now on.
     Stale,
+}
+
+/// The agent of a task that a worker runs, as a client of the hub. All of it is known to the hub but `there`, which the worker
+/// reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteAgent {
+    pub task: TaskId,
+    /// The name of the worker.
+    pub worker: String,
+    /// The folder in which the agent works, on the worker.
+    pub there: PathBuf,
+    /// The folder of the task on this machine, of which `there` has a copy.
+    pub here: PathBuf,
+}
+
+impl RemoteAgent {
+    /// Returns the folder on this machine that a folder on the worker is a copy of; `None` for one outside of the agent's
+    /// own. Reads no file.
+    pub fn here(&self, path: &str) -> Option<String> {
+        let below = Path::new(path).strip_prefix(&self.there).ok()?;
+        let is_exact = below.components().all(|part| matches!(part, Component::Normal(_)));
+        // A join with nothing would end with a slash.
+        let found = if below == Path::new("") { self.here.clone() } else { self.here.join(below) };
+        is_exact.then(|| found.display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RemoteAgent;
+    use crate::task::TaskId;
+
+    #[test]
+    fn a_folder_of_a_worker_is_found_below_the_folder_of_the_task_alone() {
+        let agent = RemoteAgent {
+            task: TaskId::new().unwrap(),
+            worker: "build-1".to_owned(),
+            there: "/w/tree".into(),
+            here: "/code/shop".into(),
+        };
+        for (path, found) in [
+            ("/w/tree", Some("/code/shop")),
+            ("/w/tree/", Some("/code/shop")),
+            ("/w/tree/api/", Some("/code/shop/api")),
+            ("/w/tree/../x", None),
+            ("/w/trees", None),
+            ("/code/shop", None),
+            ("api", None),
+            ("", None),
+        ] {
+            assert_eq!(agent.here(path).as_deref(), found, "{path}");
+        }
+    }
 }

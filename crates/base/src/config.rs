@@ -315,6 +315,11 @@ pub fn spool(home: &Path) -> PathBuf {
     home.join("spool")
 }
 
+/// Returns the folder of the worker of a home. It has the place of a hub's home for the runs of the worker.
+pub fn worker(home: &Path) -> PathBuf {
+    home.join("worker")
+}
+
 /// Returns the path of a second name of the socket. Its folder has nothing else, so that a sandbox can have it.
 pub fn linked_socket(home: &Path) -> PathBuf {
     default_socket(&spool(home).join("hub"))
@@ -385,7 +390,12 @@ pub fn is_default_home(home: &Path) -> bool {
 ///
 /// `home` is the user's own folder, which is not a project's.
 pub fn workspace(home: &Path) -> Option<PathBuf> {
-    let (folders, _) = candidates()?;
+    workspace_of(&std::env::current_dir().ok()?, home)
+}
+
+/// Returns [`workspace`] as it is for a client that works in `folder`.
+pub fn workspace_of(folder: &Path, home: &Path) -> Option<PathBuf> {
+    let (folders, _) = candidates(folder);
     let own = || folders.iter().find(|folder| is_native(folder, home));
     let may_become_own = |folder: &&PathBuf| {
         let is_home = env::user_home().as_ref() == Some(folder) || folder.join(".adjutant") == home;
@@ -397,17 +407,16 @@ pub fn workspace(home: &Path) -> Option<PathBuf> {
 
 /// Returns the folder of the project around the current folder; `None` outside a project.
 pub fn project(home: &Path) -> Option<PathBuf> {
-    let (folders, in_repository) = candidates()?;
+    let (folders, in_repository) = candidates(&std::env::current_dir().ok()?);
     let repository = || folders.last().filter(|folder| in_repository && folder.join(".adjutant") != home);
     folders.iter().find(|folder| is_native(folder, home)).or_else(repository).cloned()
 }
 
-/// Returns the folders from the current one up to the repository's, and true inside a repository.
-fn candidates() -> Option<(Vec<PathBuf>, bool)> {
-    let current = std::env::current_dir().ok()?;
-    let depth = current.ancestors().position(is_repository);
-    let folders = current.ancestors().take(depth.unwrap_or(0) + 1).map(Path::to_owned);
-    Some((folders.collect(), depth.is_some()))
+/// Returns the folders from `folder` up to the repository's, and true inside a repository.
+fn candidates(folder: &Path) -> (Vec<PathBuf>, bool) {
+    let depth = folder.ancestors().position(is_repository);
+    let folders = folder.ancestors().take(depth.unwrap_or(0) + 1).map(Path::to_owned);
+    (folders.collect(), depth.is_some())
 }
 
 /// Returns whether `folder` is the top of a working tree of git. An empty `.git`, which a sandbox may leave in a shared folder

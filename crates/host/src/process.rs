@@ -25,8 +25,8 @@ mod tied_child;
 use std::ffi::OsStr;
 
 pub use ancestry::{
-    Ancestor, adopter, ancestor, ancestry, is_marked, is_running, is_this_program, oldest_child, program,
-    session, session_leader, supervisors_above,
+    Ancestor, adopter, ancestor, ancestry, folder_of_own_run, is_marked, is_running, is_this_program,
+    oldest_child, program, session, session_leader, supervisors_above,
 };
 pub use descendants::resident_bytes;
 pub use inside::{inside_command, run_inside};

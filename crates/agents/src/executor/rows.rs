@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::definition::{Isolation, OnHubExit, Permission};
+use crate::lane;
 use crate::request::ValidatedRequest;
 use crate::run_report::Verification;
 use crate::task::{Machine, Task, TaskEvent, TaskEventKind, TaskId};
@@ -122,7 +123,7 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
         caller: row.caller,
         label,
         agent: row.agent,
-        runner: row.runner,
+        runner: lane::shown(&row.runner).to_owned(),
         text: row.text,
         workdir: row.workdir,
         machine,

@@ -122,7 +122,9 @@ pub(super) fn mounts(run: &SandboxedRun<'_>, hub: Option<&Path>) -> Result<Mount
             }
         }
     }
-    let socket = hub.map(config::linked_socket);
+    // Of a worker, whose folder is in that of the hub, it is the worker's own.
+    let serving = spool.parent().filter(|folder| hub.is_some_and(|hub| folder.starts_with(hub))).or(hub);
+    let socket = serving.map(config::linked_socket);
     if let Some(folder) = socket.as_deref().and_then(Path::parent) {
         show(&mut mounts, &hidden, folder);
     }
@@ -283,5 +285,30 @@ mod tests {
                 format!("`{}` has files of the hub, which no run may see", home.join(work).display());
             assert_eq!(seen(&home, work), Err(reason));
         }
+    }
+
+    #[test]
+    fn a_run_of_a_worker_has_the_socket_of_the_worker_in_the_place_of_the_hub_s() {
+        let folder = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp").unwrap();
+        let hub = folder.path().canonicalize().unwrap().join("hub");
+        for name in ["spool/hub", "worker/spool/hub", "worker/spool/own/tree", "worker/spool/own/scratch-1"] {
+            std::fs::create_dir_all(hub.join(name)).unwrap();
+        }
+        let spool = hub.join("worker/spool");
+        let run = SandboxedRun {
+            runner: &Runner::Codex,
+            permission: Permission::WorkspaceWrite,
+            workspace: &spool.join("own/tree"),
+            scratch: &spool.join("own/scratch-1"),
+            visible: Vec::new(),
+            has_network: true,
+            socket: None,
+            writable: &[],
+            env: &[("HOME".into(), folder.path().into())],
+        };
+        let mounts = mounts(&run, Some(&hub)).unwrap();
+        let Some(Mount::ReadOnly(cover)) = mounts.get(&hub) else { panic!("{mounts:?}") };
+        assert_eq!(std::fs::read_link(cover.join("hub.sock")).unwrap(), spool.join("hub/hub.sock"));
+        assert!(mounts.contains_key(&spool.join("hub")) && !mounts.contains_key(&hub.join("spool/hub")));
     }
 }

@@ -1,6 +1,8 @@
 //! Ancestors of processes. Processes of a run stay below their supervisor, so the process table identifies them even if
 //! they dropped all variables.
 
+use std::path::PathBuf;
+
 use rustix::process::{Pid, getpid};
 
 use super::MARK;
@@ -158,10 +160,20 @@ pub fn is_marked(pid: u32) -> bool {
 /// Counts the supervisors among the ancestors of this process.
 pub fn supervisors_above() -> u32 {
     let line = ancestry(std::process::id()).unwrap_or_default();
-    let supervises = |process: &&Ancestor| {
-        let arguments = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-        let mut words = arguments.split(|byte| *byte == 0).skip(1);
-        words.next() == Some(b"supervise") && words.next().is_some_and(|word| word == GUARDED.as_bytes())
-    };
-    u32::try_from(line.iter().filter(supervises).count()).unwrap_or(u32::MAX)
+    u32::try_from(line.iter().filter(|process| supervises(process)).count()).unwrap_or(u32::MAX)
+}
+
+/// Returns the folder of the run that this process belongs to; `None` outside of all runs, and in a sandbox, from which
+/// nothing shows the supervisor.
+pub fn folder_of_own_run() -> Option<PathBuf> {
+    let line = ancestry(std::process::id())?;
+    let supervisor = line.iter().find(|process| supervises(process))?;
+    // A supervisor works in the folder of its run.
+    std::fs::read_link(format!("/proc/{}/cwd", supervisor.pid)).ok()
+}
+
+fn supervises(process: &Ancestor) -> bool {
+    let arguments = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    let mut words = arguments.split(|byte| *byte == 0).skip(1);
+    words.next() == Some(b"supervise") && words.next().is_some_and(|word| word == GUARDED.as_bytes())
 }
