@@ -150,8 +150,15 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             tokio::spawn(local_assistant::notify_hubs_of_changes(app.clone(), app.events.subscribe()))
         });
         let session = mcp::AgentSession::of_this_process();
-        let serving =
-            mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, session, input, output);
+        let serving = mcp::serve_stream(
+            app.clone(),
+            server,
+            ConnectionKind::Stdio,
+            mcp::Peer::Process(None),
+            session,
+            input,
+            output,
+        );
         tokio::pin!(serving);
         tokio::select! {
             () = &mut serving => {}

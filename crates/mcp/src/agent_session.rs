@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::process::parent_id;
 use std::path::{Component, Path, PathBuf};
 
+use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_base::text::hex;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,13 @@ impl AgentSession {
     #[must_use]
     pub fn returning(&self) -> Self {
         Self { returns: true, ..self.clone() }
+    }
+
+    /// Puts the folder of this machine in the place of its copy on the worker, because the user knows that one. A client that
+    /// starts its servers elsewhere works in the folder of its task.
+    pub(crate) fn move_here(&mut self, agent: &RemoteAgent) {
+        let here = agent.here(self.workspace());
+        self.folder = here.unwrap_or_else(|| agent.here.display().to_string());
     }
 
     /// Returns the working folder of the process.

@@ -11,6 +11,7 @@ use crate::connection::Connection;
 use crate::deliveries::Deliveries;
 use crate::toolset::ToolsetSelection;
 use crate::url_elicitations::UrlElicitations;
+use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_agents::{Origin, TcpConnection};
 use adjutant_app::App;
 use adjutant_app::client_registry::ClientHandle;
@@ -40,6 +41,8 @@ pub struct ClientContext {
     label: Option<String>,
     /// The name of the token of a client over HTTP; empty for the hub's own.
     token: String,
+    /// The agent of a task on a worker that this client is.
+    remote: Option<Arc<RemoteAgent>>,
     /// Outcomes on their way to a client over HTTP.
     deliveries: Option<Arc<Deliveries>>,
 }
@@ -60,6 +63,7 @@ impl ClientContext {
             link: Weak::new(),
             label: None,
             token: String::new(),
+            remote: None,
             deliveries: None,
         }
     }
@@ -85,6 +89,24 @@ impl ClientContext {
         self.connection = Some(connection);
         self.session = session;
         self
+    }
+
+    /// Adds the task on a worker to which the client belongs, if it does.
+    pub(crate) fn of_worker(mut self, remote: Option<Arc<RemoteAgent>>) -> Self {
+        if let Some(agent) = &remote {
+            self.origin = Arc::new(OnceLock::from(Origin::Task(agent.task.clone())));
+        }
+        self.remote = remote;
+        self
+    }
+
+    /// Returns a folder that the client names as a path of this machine; of a worker's folders those of the task have one.
+    /// The error is the folder of the task on the worker.
+    pub(crate) fn folder_here(&self, named: &str) -> Result<String, String> {
+        match &self.remote {
+            None => Ok(named.to_owned()),
+            Some(agent) => agent.here(named).ok_or_else(|| agent.there.display().to_string()),
+        }
     }
 
     /// Returns whether this client has `toolset` now.

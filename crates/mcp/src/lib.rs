@@ -37,5 +37,5 @@ pub(crate) mod url_elicitations;
 pub use agent_session::AgentSession;
 pub use client_context::ClientContext;
 pub use handler::Handler;
-pub use serve::{serve_handler, serve_stream};
+pub use serve::{Peer, serve_handler, serve_stream};
 pub use toolset::ToolsetSelection;

@@ -15,6 +15,7 @@ use crate::handler::Handler;
 use crate::stream_service::StreamService;
 use crate::toolset::ToolsetSelection;
 use crate::transport::StreamTransport;
+use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::recorder::RecordedConnection;
@@ -25,17 +26,33 @@ use adjutant_host::recorder::format::Direction;
 /// Time for the last answers to be written when everything else has ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The other end of a byte stream.
+#[derive(Debug)]
+pub enum Peer {
+    /// A process of this machine, if it is known.
+    Process(Option<u32>),
+    /// The agent of a task on a worker.
+    Remote(RemoteAgent),
+}
+
 /// Serves one connection until its input has ended and what was in flight is answered, or until the
-/// application stops. `pid` is the client's process, if it is known, and `session` the agent's session.
+/// application stops. `session` is the agent's session.
 pub async fn serve_stream(
     app: Arc<App>,
     selection: ToolsetSelection,
     kind: ConnectionKind,
-    pid: Option<u32>,
-    session: AgentSession,
+    peer: Peer,
+    mut session: AgentSession,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
+    let (pid, remote) = match peer {
+        Peer::Process(pid) => (pid, None),
+        Peer::Remote(agent) => (None, Some(Arc::new(agent))),
+    };
+    if let Some(agent) = &remote {
+        session.move_here(agent);
+    }
     // A script ends its input to end its call.
     let grace = if kind == ConnectionKind::Script { Duration::ZERO } else { app.config.grace };
     let stop = app.shutdown.clone();
@@ -49,8 +66,9 @@ pub async fn serve_stream(
     let recording = app.recorder.recording(recorded, &format!("server {}{process}", selection.name()));
     let input = RecordedStream::new(input, recording.clone(), Direction::C2s);
     let output = RecordedStream::new(output, recording, Direction::S2c);
-    let client =
-        ClientContext::new(app.clone(), selection, connected).with_connection(connection.clone(), session);
+    let client = ClientContext::new(app.clone(), selection, connected)
+        .with_connection(connection.clone(), session)
+        .of_worker(remote);
     let session = client.asker().session;
     if client.session.returns && selection.has(Toolset::Questions) {
         app.questions.session_resumed(&session).await;

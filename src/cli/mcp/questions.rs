@@ -93,7 +93,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
         app.clone(),
         mcp::ToolsetSelection::Questions,
         ConnectionKind::Stdio,
-        None,
+        mcp::Peer::Process(None),
         mcp::AgentSession::of_this_process(),
         input,
         out,

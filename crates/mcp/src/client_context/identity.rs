@@ -74,9 +74,18 @@ impl ClientContext {
         Asker {
             key: format!("{place}#{session}"),
             place,
-            client: connected.name().to_owned(),
+            client: self.shown_name(),
             session,
             route: Route::default(),
+        }
+    }
+
+    /// Returns the name of the client; with its task and the worker, which the folder does not show.
+    fn shown_name(&self) -> String {
+        let name = self.connected.name();
+        match &self.remote {
+            None => name.to_owned(),
+            Some(agent) => format!("{name} (task {} on {})", agent.task, agent.worker),
         }
     }
 
@@ -85,6 +94,9 @@ impl ClientContext {
     /// that ended, because nothing but the name would say that it is the same client.
     pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
+        if let Ok(here) = self.folder_here(&draft.workspace) {
+            draft.workspace = here;
+        }
         if draft.workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
             asker.place.clear();
         }

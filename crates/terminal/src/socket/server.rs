@@ -145,7 +145,7 @@ impl Server {
                 });
                 let output = RelayWriter::new(entry, output);
                 let kind = if script && !check { ConnectionKind::Script } else { ConnectionKind::Socket };
-                mcp::serve_stream(app, toolset, kind, pid, session, input, output).await;
+                mcp::serve_stream(app, toolset, kind, mcp::Peer::Process(pid), session, input, output).await;
             }
             Purpose::Control(_slot) => {
                 let peer = ControlPeer { app, ..self.peer(pid) };

@@ -12,6 +12,9 @@ use adjutant_agents::definition::{Isolation, Permission};
 use adjutant_agents::{Request, shell_words};
 use adjutant_base::trace_context::current;
 
+/// The argument with the folder to work in.
+const WORKDIR: &str = "working_directory";
+
 /// Parses one delegation. 2024-11-05 has the three arguments of the contract, and no others.
 pub(super) fn delegation(
     call: &CallContext<'_>,
@@ -22,7 +25,7 @@ pub(super) fn delegation(
         caller: call.client.caller(),
         agent: text("agent")?,
         task: text("task")?,
-        workdir: text("working_directory")?,
+        workdir: workdir(call, text(WORKDIR)?)?,
         timeout: None,
         output_schema: None,
         checks: Vec::new(),
@@ -41,6 +44,14 @@ pub(super) fn delegation(
         isolation: choice(arguments, "isolation", Isolation::ALL, Isolation::name)?,
         permission: choice(arguments, "permission", Permission::ALL, Permission::name)?,
         ..request
+    })
+}
+
+/// Returns the folder on this machine that the caller names.
+fn workdir(call: &CallContext<'_>, named: String) -> Result<String, ArgumentError> {
+    call.client.folder_here(&named).map_err(|folder| {
+        let reason = format!("must be {folder} or below it, the folder of your task on this worker");
+        ArgumentError::new(WORKDIR, &reason, "below", folder)
     })
 }
 
