@@ -212,6 +212,7 @@ fn is_permanent(error: &Error, start: Start) -> bool {
 fn refusal(error: &Error) -> String {
     let text = match error {
         Error::Remote(error) => return error.to_string(),
+        Error::Socket(socket::Error::Rejected { reason, .. }) => return reason.clone(),
         Error::Socket(socket::Error::Skew { hub_is_older: true, .. }) => {
             "the hub was replaced by an older version; restart the hub"
         }
