@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::Common;
 use super::output::{self, Failure};
 use super::tasks::parse_duration;
-use adjutant_base::config::{Config, Roots};
+use adjutant_base::config::{Config, Roots, default_socket};
 use adjutant_mcp::AgentSession;
 use adjutant_mcp::deliveries::DELIVERED;
 use adjutant_terminal::socket::{self, Hello, Start};
@@ -131,8 +131,13 @@ fn call(
     session: &AgentSession,
 ) -> Result<Option<(Value, BufReader<UnixStream>)>, Failure> {
     let hello = Hello::script("questions", session.clone());
-    let connection =
-        socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
+    let home = socket::serving_home(&config.home);
+    let connection = if home == config.home {
+        socket::connect_or_start(&home, config.socket.as_deref(), &hello, Start::IfNeeded)?
+    } else {
+        // The hub of a worker's run is on another machine.
+        socket::connect_or_start(&home, Some(&default_socket(&home)), &hello, Start::Never)?
+    };
     let mut hub: BufReader<UnixStream> = connection.input;
     let request = json!({
         "jsonrpc": "2.0",

@@ -12,7 +12,7 @@ use adjutant_base::config;
 use adjutant_mcp::AgentSession;
 use adjutant_terminal::relay::remote::{HubAddress, Hubs, TokenPlace};
 use adjutant_terminal::relay::{self, Options};
-use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::{self, Start};
 
 /// The names that are accepted, the contract's `popup` for `questions` included.
 pub(super) const TOOLSETS: [&str; 7] =
@@ -51,7 +51,8 @@ fn toolsets() -> impl Iterator<Item = PossibleValue> {
 /// Relays until the client closes stdin.
 pub(super) fn run(args: ConnectArgs, common: Common) -> Result<(), Failure> {
     let init_logging = common.start_log_late()?;
-    let home = config::home(common.home)?;
+    let own = config::home(common.home)?;
+    let home = socket::serving_home(&own);
     let files = args.token_files.into_iter().map(TokenPlace::File);
     let tokens = files.chain(args.token_variables.into_iter().map(TokenPlace::Variable)).collect();
     let hubs = if args.hubs.is_empty() {
@@ -60,7 +61,8 @@ pub(super) fn run(args: ConnectArgs, common: Common) -> Result<(), Failure> {
         let hubs = Hubs::new(args.hubs, tokens, args.ca).map_err(relay::Error::from)?;
         Some(Arc::new(hubs))
     };
-    let start = if args.no_start { Start::Never } else { Start::IfNeeded };
+    // The hub of a worker's run is on another machine.
+    let start = if args.no_start || home != own { Start::Never } else { Start::IfNeeded };
     Ok(relay::run(Options {
         workspace: config::workspace(&home),
         home,

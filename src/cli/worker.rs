@@ -1,5 +1,6 @@
 //! `adjutant worker`: runs delegated tasks of hubs on other machines, after it joined one of them.
 
+mod agent_socket;
 mod invite;
 mod join;
 mod nats_config;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
+use tokio::net::UnixListener;
 use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
@@ -17,15 +19,12 @@ use adjutant_agents::Selector;
 use adjutant_agents::definition::Permission;
 use adjutant_agents::lane::is_label;
 use adjutant_app::App;
-use adjutant_base::config::{Config, Database, Roots};
+use adjutant_base::config::{self, Config, Database, Roots};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::machine;
 use adjutant_net::otlp::TraceExporter;
 use adjutant_terminal::socket::{self, Claim, Holder};
-use adjutant_workers::{Credentials, Ended, Login, Worker, WorkerSettings, connect};
-
-/// The folder of a worker in its home: the database of its queue, its runs, and the tasks of hubs.
-const FOLDER: &str = "worker";
+use adjutant_workers::{AgentConnections, Credentials, Ended, Login, Worker, WorkerSettings, connect};
 
 /// Arguments of `adjutant worker`.
 #[derive(Debug, Args)]
@@ -90,7 +89,7 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
         return Err(Failure::usage(format!("runner `{}` is not configured here", escape_line(name)))
             .hint("copy its [[runners]] entry from the hub's config.toml to this machine's config.toml"));
     }
-    let folder = config.home.join(FOLDER);
+    let folder = config::worker(&config.home);
     socket::private_folder(&config.home)?;
     socket::private_folder(&folder)?;
     let claim = claim(&folder)?;
@@ -116,7 +115,11 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
         credentials,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let worked = runtime.block_on(work(App::new(config, selector), (&url, login), settings));
+    let listener = {
+        let _entered = runtime.enter();
+        agent_socket::listen(&folder)?
+    };
+    let worked = runtime.block_on(work(App::new(config, selector), (&url, login), settings, listener));
     runtime.shutdown_background();
     drop(claim);
     worked
@@ -191,6 +194,7 @@ async fn work(
     app: std::sync::Arc<App>,
     (url, login): (&str, Login),
     settings: WorkerSettings,
+    listener: UnixListener,
 ) -> Result<(), Failure> {
     let mut signal = ShutdownSignal::new()?;
     let stop = app.shutdown.clone();
@@ -201,7 +205,9 @@ async fn work(
         let (agents, stop) = (app.agents.clone(), stop.clone());
         async move { agents.run(stop).await }
     });
-    let worker = Worker::new(app.agents.clone(), client, settings, stop.clone());
+    let connections = AgentConnections::new(client.clone(), &settings.id);
+    let serving = tokio::spawn(agent_socket::serve(app.agents.clone(), listener, connections.clone()));
+    let worker = Worker::new(app.agents.clone(), client, settings, connections, stop.clone());
     let ended = tokio::select! {
         ended = worker.run() => ended,
         _ = signal.received() => Ended::Stopped,
@@ -212,6 +218,7 @@ async fn work(
         _ = queue => {}
         _ = signal.received() => {}
     }
+    serving.abort();
     if let Some(traces) = traces {
         traces.finish().await;
     }

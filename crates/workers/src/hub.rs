@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod requests;
+mod streams;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
 use futures::StreamExt as _;
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +24,8 @@ use crate::protocol::{
 use adjutant_agents::Agents;
 use adjutant_agents::worker_order::Offer;
 use adjutant_base::config::workers::WorkersConfig;
+pub use streams::Arrivals;
+use streams::{MAX_STREAMS, Streams};
 
 /// Interval at which the tickets are compared with the queue.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
@@ -29,7 +33,7 @@ const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before a task that cannot travel is offered again. A commit of its changes may make it travel.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
-/// Requests that are answered at the same time.
+/// Requests that are answered at the same time, but for those of streams.
 const MAX_REQUESTS: usize = 16;
 
 /// The kinds of messages that a hub answers.
@@ -49,6 +53,11 @@ pub struct Hub {
     home: PathBuf,
     /// The account with the key that makes credentials; `None` where the NATS server decides who is a worker.
     account: Option<Account>,
+    /// The connections of agents on workers, and the place where the hub takes them.
+    streams: Streams,
+    arrivals: Arrivals,
+    /// The places of requests other than those of streams.
+    slots: Semaphore,
     /// The tasks whose folder or repository a request uses now.
     busy: Mutex<HashSet<String>>,
     /// The ends of the pauses in which tasks are not offered, by task and fence.
@@ -57,12 +66,14 @@ pub struct Hub {
 
 impl Hub {
     /// Makes the hub's side without I/O. `id` is that of the machine, and a relative path of credentials is below
-    /// `home`.
-    pub fn new(agents: Agents, config: WorkersConfig, id: String, home: PathBuf) -> Self {
+    /// `home`. Agents on workers that connect arrive at `arrivals`.
+    pub fn new(agents: Agents, config: WorkersConfig, id: String, home: PathBuf, arrivals: Arrivals) -> Self {
         if config.nats.is_some() {
             agents.serve_workers();
         }
-        Self { agents, config, id, home, account: None, busy: Mutex::default(), quiet: Mutex::default() }
+        let (streams, slots) = (Streams::default(), Semaphore::new(MAX_REQUESTS));
+        let (busy, quiet) = (Mutex::default(), Mutex::default());
+        Self { agents, config, id, home, account: None, streams, arrivals, slots, busy, quiet }
     }
 
     /// Serves workers until `stop`; returns at once where no NATS server is configured.
@@ -78,7 +89,8 @@ impl Hub {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = stop.cancelled() => {}
+            () = async { stop.cancelled().await; hub.streams.all_ended().await } => {}
+            () = hub.streams.end_idle() => {}
             () = hub.answer(&client, Kind::Request) => {}
             () = hub.answer(&client, Kind::Hello) => {}
             () = hub.answer(&client, Kind::Join) => {}
@@ -114,7 +126,7 @@ impl Hub {
         };
         let open = self.account.is_none();
         requests
-            .for_each_concurrent(MAX_REQUESTS, |message| async move {
+            .for_each_concurrent(MAX_REQUESTS + 2 * MAX_STREAMS, |message| async move {
                 let Some(inbox) = message.reply else { return };
                 let Some(id) = sender(&message.subject, &inbox, open) else {
                     return tracing::warn!(subject = %message.subject, "a request names an inbox of another process");

@@ -1,5 +1,6 @@
 //! Messages between hub and worker, their subjects, and the stream of tickets.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, pull};
@@ -11,6 +12,9 @@ use adjutant_agents::worker_order::Reply;
 
 /// The version of the messages. A side that reads a different version refuses it and names both numbers.
 pub(crate) const VERSION: u32 = 2;
+
+/// Time that the hub waits for a part of a stream before it answers that there is none yet.
+pub(crate) const POLL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The stream of tickets. All hubs on a NATS server share it.
 pub(crate) const STREAM: &str = "ADJUTANT-TICKETS";
@@ -24,7 +28,7 @@ const NO_LABEL: &str = "_";
 /// Maximum commits that a worker says it has.
 pub(crate) const MAX_COMMITS: usize = 512;
 
-/// Maximum bytes of one chunk of a file, because a NATS server accepts messages of 1 MiB.
+/// Maximum bytes of one chunk of a file or part of a stream, because a NATS server accepts messages of 1 MiB.
 pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// A task that may be claimed. It has no text, because every worker may read it.
@@ -75,6 +79,16 @@ pub(crate) enum Body {
     Write { file: ResultFile, offset: u64, data: String },
     /// The files of the result are complete.
     Finish { commit: Option<String> },
+    /// The agent of the task connects. The worker chooses the name of the `stream`, so that the request may come twice.
+    Open {
+        stream: String,
+        /// The folder of the agent on the worker.
+        folder: PathBuf,
+    },
+    /// The part of a stream with this number, in base64; empty at its end. Parts are numbered from 1 on.
+    Send { stream: String, number: u64, data: String },
+    /// Asks for the part of the other direction with this number, and says that the worker has those before it.
+    Receive { stream: String, number: u64 },
 }
 
 /// A file that travels from hub to worker.
@@ -109,13 +123,18 @@ pub(crate) enum Response {
         /// Maximum bytes of a result.
         max_bytes: u64,
     },
+    /// A part of a file, or of a stream; an empty one of a stream says that there is nothing yet.
     Data {
         data: String,
     },
     Progress {
         reply: Reply,
     },
+    /// The part of a file is stored, or that of a stream is passed on.
     Written,
+    Opened,
+    /// The stream has no part of this number: the hub has ended it.
+    Ended,
     /// The outcome is committed.
     Settled,
     /// The request will never succeed; the fence is stale, or the task cannot travel.

@@ -1,5 +1,6 @@
 //! The worker's side: pulls tickets, and runs each claimed task in a folder of its own.
 
+mod agent_connections;
 mod assignment;
 mod caches;
 mod claim;
@@ -22,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use crate::credentials::Credentials;
 use crate::protocol::{STREAM, Ticket, VERSION, can_be_subject, consumer_name};
 use adjutant_agents::Agents;
+pub use agent_connections::AgentConnections;
 use assignment::Assignment;
 
 /// Time that one pull waits for a ticket.
@@ -70,6 +72,7 @@ pub struct Worker {
     agents: Agents,
     client: async_nats::Client,
     settings: WorkerSettings,
+    connections: AgentConnections,
     slots: Arc<Semaphore>,
     running: TaskTracker,
     stop: CancellationToken,
@@ -84,11 +87,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Makes a worker without I/O. `agents` is the worker's own queue, with its own database.
+    /// Makes a worker without I/O. `agents` is the worker's own queue, with its own database, and `connections` those of
+    /// its agents.
     pub fn new(
         agents: Agents,
         client: async_nats::Client,
         settings: WorkerSettings,
+        connections: AgentConnections,
         stop: CancellationToken,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(settings.max_tasks));
@@ -96,7 +101,7 @@ impl Worker {
         let running = TaskTracker::new();
         let (caches, trees) = (Arc::default(), Mutex::default());
         let revoked = AtomicBool::new(false);
-        Self { agents, client, settings, slots, running, stop, caches, trees, full, revoked }
+        Self { agents, client, settings, connections, slots, running, stop, caches, trees, full, revoked }
     }
 
     /// Delivers what an earlier process of this worker left, then claims and runs tasks until the stop, or until it is idle
@@ -203,6 +208,9 @@ impl Worker {
         // After a stop, the next process of this worker delivers it.
         let work = Box::pin(self.work(&mut assignment));
         let Some(settled) = self.stop.run_until_cancelled(work).await else { return };
+        if let Some(local) = &assignment.claim.local {
+            self.connections.dismiss(local);
+        }
         if let Err(reason) = settled {
             tracing::warn!(reason, task = assignment.task(), "a task of a hub does not count");
         }

@@ -11,14 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use super::{ServeArgs, demo, open_command, wakeups};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
+use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_app::{App, health};
-use adjutant_base::config::{self, Auth, Config, Database};
+use adjutant_base::config::{Auth, Config, Database};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
@@ -30,6 +33,9 @@ const WORKER_THREADS: usize = 2;
 /// Threads for blocking work. Calls of many clients wait for one read of the disk; without a bound each would occupy a
 /// thread.
 const BLOCKING_THREADS: usize = 16;
+
+/// Agents on workers that have connected and are not served yet.
+const MAX_ARRIVALS: usize = 16;
 
 /// Time for the tasks to end after the grace period of requests.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -228,7 +234,7 @@ async fn serve(
             own_socket = Some(path.clone());
             socket::listen(&path)?
         };
-        link_for_runs(&app.config.home, &path);
+        socket::link_for_runs(&app.config.home, &path);
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
         tasks.spawn(async move {
@@ -254,14 +260,17 @@ async fn serve(
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
         async move { questions.watch_other_hubs(stop).await }
     });
+    let (arrivals, remote_agents) = mpsc::channel(MAX_ARRIVALS);
     let (workers, stop_workers) = (&app.config, app.shutdown.clone());
     let workers = adjutant_workers::Hub::new(
         app.agents.clone(),
         workers.workers.clone(),
         workers.machine.clone(),
         workers.home.clone(),
+        arrivals,
     );
     tasks.spawn(workers.serve(stop_workers));
+    tasks.spawn(serve_remote_agents(app.clone(), remote_agents));
     tasks.spawn(wakeups::exchange(app.clone()));
     tasks.spawn(app.clone().send_notifications());
     tasks.spawn(app.clone().plan_daily());
@@ -310,6 +319,16 @@ async fn serve(
     Ok(code)
 }
 
+/// Serves the agents of tasks on workers that connect, until the last one has left a hub that stops.
+async fn serve_remote_agents(app: Arc<App>, mut arrivals: mpsc::Receiver<(RemoteAgent, DuplexStream)>) {
+    let agents = TaskTracker::new();
+    while let Some((agent, stream)) = arrivals.recv().await {
+        agents.spawn(socket::serve_remote_agent(app.clone(), agent, stream));
+    }
+    agents.close();
+    agents.wait().await;
+}
+
 /// Waits for the end of the hub, and reloads the configuration at SIGHUP. Returns whether the home is lost.
 async fn serve_until_stop(app: &Arc<App>, stop: &mut ShutdownSignal, claim: &Claim) -> bool {
     let in_terminal = io::stderr().is_terminal();
@@ -342,19 +361,6 @@ async fn wait_for_recovery(app: &App) {
     let recovered = async { tokio::join!(app.agents.runs_adopted(), app.questions.recovered()) };
     if tokio::time::timeout(RESUME_TIMEOUT, recovered).await.is_err() {
         tracing::warn!("agents and answers of the last hub are not known until the database answers");
-    }
-}
-
-/// Gives `socket` its second name, for runs in the sandbox. Each hub has another socket.
-fn link_for_runs(home: &Path, socket: &Path) {
-    let link = config::linked_socket(home);
-    let linked = link.parent().map_or(Ok(()), |folder| {
-        socket::private_folder(folder).map_err(io::Error::other)?;
-        let _ = std::fs::remove_file(&link);
-        std::fs::hard_link(socket, &link)
-    });
-    if let Err(error) = linked {
-        tracing::warn!(%error, "agents in the sandbox cannot reach the hub");
     }
 }
 

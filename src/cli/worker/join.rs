@@ -7,8 +7,7 @@ use serde_json::json;
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::FOLDER;
-use adjutant_base::config::Roots;
+use adjutant_base::config::{self, Roots};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_host::machine;
 use adjutant_terminal::socket;
@@ -36,7 +35,7 @@ pub(super) fn run(args: &JoinArgs, common: Common) -> Result<(), Failure> {
         Failure::usage("this is not a valid code")
             .hint("copy the whole word that `adjutant worker invite` printed")
     })?;
-    let folder = config.home.join(FOLDER);
+    let folder = config::worker(&config.home);
     socket::private_folder(&config.home)?;
     socket::private_folder(&folder)?;
     // A worker that runs would go on with its old credentials.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::connect::is_listening;
 use super::error::Error;
+use adjutant_base::config;
 use adjutant_base::text::hex;
 
 /// Returns the real path of a socket that is configured at `path`.
@@ -68,4 +69,17 @@ pub fn listen(path: &Path) -> Result<UnixListener, Error> {
     let listener = UnixListener::bind(path).map_err(failed)?;
     std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(listener)
+}
+
+/// Gives `socket` its second name, for the runs in the sandbox of `home`. Each hub has another socket.
+pub fn link_for_runs(home: &Path, socket: &Path) {
+    let link = config::linked_socket(home);
+    let linked = link.parent().map_or(Ok(()), |folder| {
+        private_folder(folder).map_err(io::Error::other)?;
+        let _ = std::fs::remove_file(&link);
+        std::fs::hard_link(socket, &link)
+    });
+    if let Err(error) = linked {
+        tracing::warn!(%error, "agents in the sandbox cannot reach the hub");
+    }
 }

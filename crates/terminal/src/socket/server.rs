@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -72,27 +72,32 @@ pub async fn serve(
                 continue;
             }
         };
-        let own = rustix::process::geteuid().as_raw();
-        let pid = match stream.peer_cred() {
-            // The kernel's number counts, not the client's claim. A process of another namespace has the number 0 here.
-            Ok(peer) if peer.uid() == own => {
-                peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)
-            }
-            Ok(peer) => {
-                tracing::warn!(peer.uid = peer.uid(), "rejected another user");
-                continue;
-            }
-            Err(error) => {
-                tracing::warn!(error = %error, "rejected a connection of an unknown user");
-                continue;
-            }
-        };
+        let Some(pid) = process_of_user(&stream) else { continue };
         connections.spawn(server.clone().serve_connection(stream, pid));
     }
     drop(listener);
     connections.close();
     connections.wait().await;
     Ok(())
+}
+
+/// Returns the process at the other end, if the kernel numbers it here; `None` for one of another user.
+pub(super) fn process_of_user(stream: &UnixStream) -> Option<Option<u32>> {
+    let own = rustix::process::geteuid().as_raw();
+    match stream.peer_cred() {
+        // The kernel's number counts, not the client's claim. A process of another namespace has the number 0 here.
+        Ok(peer) if peer.uid() == own => {
+            Some(peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0))
+        }
+        Ok(peer) => {
+            tracing::warn!(peer.uid = peer.uid(), "rejected another user");
+            None
+        }
+        Err(error) => {
+            tracing::warn!(error = %error, "rejected a connection of an unknown user");
+            None
+        }
+    }
 }
 
 /// The shared state of all connections.
@@ -170,17 +175,10 @@ impl Server {
         output: &mut OwnedWriteHalf,
         pid: Option<u32>,
     ) -> Option<(Purpose, Option<PathBuf>)> {
-        let mut line = Vec::new();
-        let mut bounded = input.take(MAX_HELLO_BYTES as u64);
-        timeout(HELLO_TIMEOUT, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
         let mut answer = HelloReply::new();
         let mut workspace = None;
-        let accepted = match serde_json::from_slice::<Hello>(&line) {
-            // A newer client may send a query that this hub does not know.
-            Err(_) => Err("the first line is not a hello that this hub knows".to_owned()),
-            Ok(hello) if hello.number != HELLO_VERSION => {
-                Err(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant))
-            }
+        let accepted = match read_hello(input).await? {
+            Err(reason) => Err(reason),
             Ok(mut hello) => {
                 workspace = hello.workspace.take();
                 self.accept(&hello, pid, &mut answer).await
@@ -190,9 +188,7 @@ impl Server {
             answer.error = Some(reason);
             Purpose::Done
         });
-        let mut line = serde_json::to_vec(&answer).ok()?;
-        line.push(b'\n');
-        timeout(HELLO_TIMEOUT, output.write_all(&line)).await.ok()?.ok()?;
+        reply(output, &answer).await?;
         Some((purpose, workspace))
     }
 
@@ -244,6 +240,28 @@ impl Server {
             }
         }
     }
+}
+
+/// Reads the hello of a client, or the reason why it is rejected; `None` if the client does not write in time.
+pub(super) async fn read_hello(input: &mut (impl AsyncBufRead + Unpin)) -> Option<Result<Hello, String>> {
+    let mut line = Vec::new();
+    let mut bounded = input.take(MAX_HELLO_BYTES as u64);
+    timeout(HELLO_TIMEOUT, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
+    Some(match serde_json::from_slice::<Hello>(&line) {
+        // A newer client may send a query that this hub does not know.
+        Err(_) => Err("the first line is not a hello that this hub knows".to_owned()),
+        Ok(hello) if hello.number != HELLO_VERSION => {
+            Err(format!("this hub is adjutant {}, the client {}", env!("CARGO_PKG_VERSION"), hello.adjutant))
+        }
+        Ok(hello) => Ok(hello),
+    })
+}
+
+/// Answers a hello; `None` if the client does not read in time.
+pub(super) async fn reply(output: &mut (impl AsyncWrite + Unpin), answer: &HelloReply) -> Option<()> {
+    let mut line = serde_json::to_vec(answer).ok()?;
+    line.push(b'\n');
+    timeout(HELLO_TIMEOUT, output.write_all(&line)).await.ok()?.ok()
 }
 
 /// Records the expansions of a hook in the activity log. The texts are untrusted, so they are cut.

@@ -18,7 +18,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const MAX_OUTCOME_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The reason for a worker with another fence than that of the database.
-const STALE: &str = "stale: the task has another fence now, or has ended; this result does not count";
+pub(super) const STALE: &str =
+    "stale: the task has another fence now, or has ended; this result does not count";
 
 impl Hub {
     /// Carries out a request and returns its response.
@@ -48,6 +49,10 @@ impl Hub {
             );
         }
         let lease = Lease { task: request.task.clone(), fence: request.fence };
+        let is_of_stream =
+            matches!(request.body, Body::Open { .. } | Body::Send { .. } | Body::Receive { .. });
+        // A request of a stream waits, and must not keep a place from the others.
+        let _slot = if is_of_stream { None } else { self.slots.acquire().await.ok() };
         let uses_files = matches!(request.body, Body::Claim { .. } | Body::Finish { .. });
         let reservation = if uses_files { self.reserve(&lease.task) } else { None };
         if uses_files && reservation.is_none() {
@@ -67,6 +72,11 @@ impl Hub {
             Body::Read { file, offset } => self.read(&lease, id, file, offset).await,
             Body::Write { file, offset, data } => self.write(&lease, id, (file, offset), data).await,
             Body::Finish { commit } => self.finish(&lease, (id, name), commit).await,
+            Body::Open { stream, folder } => self.open(&lease, (id, name), stream, folder).await,
+            Body::Send { stream, number, data } => {
+                self.send(&lease, (id.to_owned(), stream), number, &data).await
+            }
+            Body::Receive { stream, number } => self.receive(&lease, (id.to_owned(), stream), number).await,
         };
         answered.unwrap_or_else(|error| Response::Later { reason: error.to_string() })
     }
@@ -172,7 +182,7 @@ impl Hub {
     }
 }
 
-fn refused(reason: String) -> Response {
+pub(super) fn refused(reason: String) -> Response {
     Response::Refused { reason }
 }
 

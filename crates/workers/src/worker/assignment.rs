@@ -236,6 +236,7 @@ impl Worker {
     async fn follow(&self, assignment: &Assignment) -> Result<Task, String> {
         let claim = &assignment.claim;
         let Some(local) = &claim.local else { return Err("it has not begun".to_owned()) };
+        self.connections.admit(local, claim, self.agents.workspace_of_order(&assignment.order()?, local));
         let interval = Duration::from_millis(claim.report_ms);
         let cancelled =
             self.client.subscribe(cancel_subject(&claim.hub, &self.settings.id, &claim.task)).await;

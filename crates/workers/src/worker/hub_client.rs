@@ -15,19 +15,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 impl Worker {
     /// Sends a request once. The error is a sentence fragment: no hub answered, or not now.
     pub(super) async fn ask(&self, claim: &Claim, body: Body) -> Result<Response, String> {
-        let request = Request {
-            version: VERSION,
-            task: claim.task.clone(),
-            attempt: claim.attempt,
-            fence: claim.fence,
-            body,
-        };
-        let payload = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
-        let asked = self.client.request(hub_subject(&claim.hub, &self.settings.id), payload.into());
-        let message =
-            tokio::time::timeout(REQUEST_TIMEOUT, asked).await.map_err(|_| "no answer".to_owned())?;
-        let message = message.map_err(|error| error.to_string())?;
-        match serde_json::from_slice(&message.payload).map_err(|error| error.to_string())? {
+        match ask(&self.client, &self.settings.id, claim, body, REQUEST_TIMEOUT).await? {
             Response::Later { reason } => Err(reason),
             response => Ok(response),
         }
@@ -43,4 +31,21 @@ impl Worker {
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
+}
+
+/// Sends a request of the worker with this id once. The error is a sentence fragment: no hub answered.
+pub(super) async fn ask(
+    client: &async_nats::Client,
+    worker: &str,
+    claim: &Claim,
+    body: Body,
+    limit: Duration,
+) -> Result<Response, String> {
+    let (task, attempt, fence) = (claim.task.clone(), claim.attempt, claim.fence);
+    let request = Request { version: VERSION, task, attempt, fence, body };
+    let payload = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+    let asked = client.request(hub_subject(&claim.hub, worker), payload.into());
+    let message = tokio::time::timeout(limit, asked).await.map_err(|_| "no answer".to_owned())?;
+    let message = message.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&message.payload).map_err(|error| error.to_string())
 }
