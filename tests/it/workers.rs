@@ -1,5 +1,6 @@
 //! Workers on other machines, over a real NATS server: each worker has a home of its own.
 
+mod agents;
 mod faults;
 mod joining;
 mod labels;

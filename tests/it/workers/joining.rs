@@ -11,7 +11,11 @@ use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Finished, wait, wait_for};
 
 /// A server that lets only the hub of `fixture` and its workers in, and the hub configured for it.
-fn guarded(fixture: &TaskFixture, program: Option<std::path::PathBuf>, settings: &str) -> Option<Nats> {
+pub(super) fn guarded(
+    fixture: &TaskFixture,
+    program: Option<std::path::PathBuf>,
+    settings: &str,
+) -> Option<Nats> {
     let nats = Nats::start_with(program?, |data| {
         let data = data.to_str().unwrap();
         let arguments = ["worker", "nats-config", "--listen", "127.0.0.1:-1", "--store-dir", data];
@@ -30,7 +34,7 @@ fn guarded(fixture: &TaskFixture, program: Option<std::path::PathBuf>, settings:
     Some(nats)
 }
 
-fn json_of(fixture: &TaskFixture, arguments: &[&str]) -> Value {
+pub(super) fn json_of(fixture: &TaskFixture, arguments: &[&str]) -> Value {
     let done = fixture.home.run(arguments.iter().chain(&["--json"]), "");
     assert!(done.status.success(), "{arguments:?}: {done}");
     serde_json::from_str(&done.stdout).unwrap()
@@ -47,7 +51,7 @@ fn join(code: &str) -> (TaskFixture, Finished) {
     (fixture, joined)
 }
 
-fn joined(fixture: &TaskFixture, more: &[&str]) -> TaskFixture {
+pub(super) fn joined(fixture: &TaskFixture, more: &[&str]) -> TaskFixture {
     let (worker, joined) = join(&invite(fixture, more));
     assert!(joined.status.success(), "{joined}");
     worker
@@ -68,17 +72,17 @@ fn listed(fixture: &TaskFixture) -> Vec<Value> {
 }
 
 /// Delegates as the user does: agents may not invite workers, and a client of the test would make it an agent.
-fn delegate(fixture: &TaskFixture, task: &str) -> String {
+pub(super) fn delegate(fixture: &TaskFixture, task: &str) -> String {
     let work = fixture.folder("work");
     let line = ["delegate", "maker", task, "--background", "--workdir", work.to_str().unwrap()];
     json_of(fixture, &line)["id"].as_str().unwrap().to_owned()
 }
 
-fn shown(fixture: &TaskFixture, task: &str) -> Value {
+pub(super) fn shown(fixture: &TaskFixture, task: &str) -> Value {
     json_of(fixture, &["tasks", "show", task])
 }
 
-fn ended(fixture: &TaskFixture, task: &str) -> Value {
+pub(super) fn ended(fixture: &TaskFixture, task: &str) -> Value {
     wait_for("the end of the task", || {
         let task = shown(fixture, task);
         (task["status"] != "queued" && task["status"] != "running").then_some(task)
