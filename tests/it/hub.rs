@@ -11,10 +11,12 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::{Value, json};
 
+use crate::support::certificates::signed;
 use crate::support::process_table::FrozenListener;
 use crate::support::{DEADLINE, Home, Peer, stateless_meta, wait, wait_for};
 
@@ -924,6 +926,19 @@ fn a_taken_port_is_named() {
 
     // A hub at the port is named as one.
     let other = Fixture::new();
+    let _hub = ForegroundHub::start(&other, &["--http", "127.0.0.1:0"]);
+    let status = other.status().unwrap();
+    let output = fixture.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");
+    assert!(output.stderr.contains("hint: the hub of another home listens there"), "{}", output.stderr);
+
+    // Also one with TLS, of which nothing but its own home knows the certificate.
+    let other = Fixture::new();
+    let folder = other.home.path().join(".adjutant");
+    std::fs::create_dir_all(&folder).unwrap();
+    let day = |days: i64| Timestamp::now() + SignedDuration::from_hours(24 * days);
+    signed(&folder, "hub", "localhost", "hub", [day(-1), day(90)]);
+    let tls = "[http]\ntls_certificate = \"hub.pem\"\ntls_key = \"hub.key\"\ntls_names = [\"localhost\"]\n";
+    other.home.write(".adjutant/config.toml", tls);
     let _hub = ForegroundHub::start(&other, &["--http", "127.0.0.1:0"]);
     let status = other.status().unwrap();
     let output = fixture.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");

@@ -233,6 +233,15 @@ fn client(redirects: Redirects) -> Option<&'static Client> {
     })
 }
 
+/// Reads the page at `url`, at most `max_bytes` of it, whatever its status and its server's certificate. So the page may be
+/// anybody's: it is good for a hint, and nothing is sent that is not public. `None` without a page in `timeout`.
+pub async fn unverified_page(url: &str, max_bytes: usize, timeout: Duration) -> Option<String> {
+    let client = builder().tls_danger_accept_invalid_certs(true).redirect(redirect::Policy::none()).build();
+    let (method, headers, body) = ("GET", Vec::new(), String::new());
+    let request = HttpRequest { method, url, headers, login: None, token: None, body, max_bytes, timeout };
+    Some(read(exchange(&client.ok()?, request).await.ok()?).await.ok()?.text())
+}
+
 /// Returns the settings that all clients share.
 fn builder() -> ClientBuilder {
     // It fails only if the same provider is installed already.

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, IsTerminal, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,6 +25,7 @@ use adjutant_base::config::{Auth, Config, Database};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
+use adjutant_net::http_client;
 use adjutant_net::otlp::TraceExporter;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
 
@@ -54,7 +55,9 @@ const RESUME_TIMEOUT: Duration = Duration::from_secs(3);
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout for asking the program that listens on the configured port.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum bytes of its page.
+const MAX_PAGE_BYTES: usize = 256 * 1024;
 
 /// Interval of the check that the home is still there, which is one `stat`.
 const HOME_CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -406,8 +409,9 @@ async fn http_listener(
         let _ = app.listening.http_fault.set(error.to_string());
         return Ok(None);
     }
+    let is_taken_by_hub = opened.is_err() && in_use && is_hub(address).await;
     opened.map(Some).map_err(|error| match error {
-        http::Error::Bind { .. } if in_use && is_hub(address) => {
+        http::Error::Bind { .. } if is_taken_by_hub => {
             Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }
         http::Error::Bind { .. }
@@ -434,15 +438,14 @@ pub(super) fn listen_failure(error: &http::Error) -> Failure {
     }
 }
 
-/// Returns whether a hub answers at `address`: all its pages have its name.
-fn is_hub(address: SocketAddr) -> bool {
-    let ask = || {
-        let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
-        stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-        stream.write_all(format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
-        let mut page = String::new();
-        stream.take(8 * 1024).read_to_string(&mut page)?;
-        Ok::<_, io::Error>(page.contains("Adjutant"))
-    };
-    ask().unwrap_or(false)
+/// Returns whether a hub answers at `address`, without or with TLS: all its pages have its name.
+async fn is_hub(address: SocketAddr) -> bool {
+    for scheme in ["http", "https"] {
+        let url = format!("{scheme}://{address}/");
+        let page = http_client::unverified_page(&url, MAX_PAGE_BYTES, PROBE_TIMEOUT).await;
+        if page.is_some_and(|page| page.contains("Adjutant")) {
+            return true;
+        }
+    }
+    false
 }
