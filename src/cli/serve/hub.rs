@@ -325,6 +325,7 @@ async fn serve(
 /// Serves the agents of tasks on workers that connect, until the last one has left a hub that stops.
 async fn serve_remote_agents(app: Arc<App>, mut arrivals: mpsc::Receiver<(RemoteAgent, DuplexStream)>) {
     let agents = TaskTracker::new();
+    wait_for_recovery(&app).await;
     while let Some((agent, stream)) = arrivals.recv().await {
         agents.spawn(socket::serve_remote_agent(app.clone(), agent, stream));
     }
