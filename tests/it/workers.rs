@@ -8,11 +8,12 @@ mod workspaces;
 
 use std::fs::File;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::nats::Nats;
+use crate::support::nats::{Nats, RawNats};
 use crate::support::serving::Serving;
 use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Peer, wait, wait_for};
@@ -117,6 +118,24 @@ fn a_task_runs_on_a_worker_and_its_commit_comes_back() {
     assert_eq!(result["run_report"]["attempts"][0]["runner"], "fake", "{result:#}");
     assert!(wait(&mut worker.child, DEADLINE).success(), "{}", worker.log());
     assert_eq!(std::fs::read_dir(worker.fixture.folder(".adjutant/worker/orders")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_new_task_is_offered_at_once() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let mut tickets = RawNats::connect(nats.url(), None);
+    assert_eq!(tickets.subscribe("adj.*.ticket.>"), None);
+    let mut offer = || {
+        let task = delegate(&fixture, &mut peer, "hang");
+        tickets.next(|message| message.subject.ends_with(&task));
+    };
+    offer();
+    let began = Instant::now();
+    (0..8).for_each(|_| offer());
+    // Offers at an interval of a second would take seven at least.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[test]

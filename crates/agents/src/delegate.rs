@@ -96,6 +96,7 @@ impl Agents {
         let id = TaskId::new().map_err(|_| Error::Stopping)?;
         let row = tasks::enqueue(&context.store, rows::new_task(&id, request, now()), limits).await?;
         context.wake.notify_one();
+        context.queued.notify_one();
         context.events.send(Event::TasksChanged);
         self.complete(row).await
     }

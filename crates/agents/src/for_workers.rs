@@ -37,6 +37,11 @@ impl Agents {
             .collect())
     }
 
+    /// Returns when a task was queued since the last call. Several tasks are one; for one caller.
+    pub async fn task_queued(&self) {
+        self.context.queued.notified().await;
+    }
+
     /// Accepts tasks that need a worker with a label from now on, because workers are served.
     pub fn serve_workers(&self) {
         let _ = self.context.serves_workers.set(());
@@ -209,6 +214,7 @@ impl Agents {
                     "a worker was lost before it started the task: it is queued again"
                 );
                 context.wake.notify_one();
+                context.queued.notify_one();
             } else {
                 let id = row.hub.as_deref().and_then(tasks::held_by).unwrap_or_default();
                 let known = workers::get(&context.store, id).await?;

@@ -27,8 +27,11 @@ use adjutant_base::config::workers::WorkersConfig;
 pub use streams::Arrivals;
 use streams::{MAX_STREAMS, Streams};
 
-/// Interval at which the tickets are compared with the queue.
+/// Interval at which the tickets are compared with the queue, besides after each new task.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
+/// Pause before a new task is offered: a hub with a free slot has claimed it then, and tasks that come together are offered
+/// together.
+const OFFER_DELAY: Duration = Duration::from_millis(50);
 /// Time after which the ticket of a queued task is published again, because NATS may have lost it.
 const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before a task that cannot travel is offered again. A commit of its changes may make it travel.
@@ -175,7 +178,8 @@ impl Hub {
                     tracing::warn!(reason, "tasks are not offered to workers until this works again");
                 }
             }
-            tokio::time::sleep(RECONCILE_INTERVAL).await;
+            let _ = tokio::time::timeout(RECONCILE_INTERVAL, self.agents.task_queued()).await;
+            tokio::time::sleep(OFFER_DELAY).await;
         }
     }
 

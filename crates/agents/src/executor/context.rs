@@ -68,6 +68,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) claiming: tokio::sync::Mutex<()>,
     /// Notified when a task may be ready to be claimed.
     pub(crate) wake: Notify,
+    /// Notified when a task was queued, because a worker may claim it.
+    pub(crate) queued: Notify,
     /// Sends the id of each running task whose cancellation is requested here, because a worker may run the task.
     pub(crate) cancellations: broadcast::Sender<String>,
     /// Set once workers are served, so that a task may need a label.
@@ -121,6 +123,7 @@ impl ExecutorContext {
             drains: AtomicU32::new(0),
             claiming: tokio::sync::Mutex::default(),
             wake: Notify::new(),
+            queued: Notify::new(),
             cancellations: broadcast::Sender::new(CANCELLATIONS),
             serves_workers: OnceLock::new(),
             runs_adopted: watch::Sender::new(false),
