@@ -30,12 +30,12 @@ FOLLOWED = 200
 
 
 class Hub:
-    """A hub without authentication, whose answers leave at once. `more` adds to its configuration."""
+    """A hub without authentication, whose answers leave at once. `more` adds to its configuration, `first` goes before it."""
 
-    def __init__(self, adjutant, more=lambda home: ""):
+    def __init__(self, adjutant, more=lambda home: "", first=""):
         self.home = Path(tempfile.mkdtemp())
         (self.home / ".adjutant").mkdir(mode=0o700)
-        (self.home / ".adjutant/config.toml").write_text("[questions]\nundo_milliseconds = 0\n" + more(self.home))
+        (self.home / ".adjutant/config.toml").write_text(f"{first}[questions]\nundo_milliseconds = 0\n{more(self.home)}")
         self.environment = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(self.home)}
         self.process = subprocess.Popen(
             [adjutant, "serve", "--http", "127.0.0.1:0", "--auth", "none"],

@@ -256,6 +256,11 @@ def judge():
                   f"{figures['paint ms']:.0f} ms, p90 {figures['paint p90 ms']:.0f} of {figures['of']}; a page of one word {figures['bare ms']:.0f}; "
                   f"{figures['machine busy %']:.0f} % of the machine busy",
                   figures["paint ms"] < 1.6 * figures["bare ms"])
+    for name, figures in (probe("cluster") or {}).items():
+        if "failed" in figures or "absent" in figures:
+            yield row(f"several machines: {name}", "an answer", figures.get("failed") or figures["absent"], "absent" in figures)
+        else:
+            yield from CLUSTER[name](figures)
     if figures := probe("build"):
         clean, base = figures["clean"], figures.get("base")
         against = f"; {clean['wall'] / base['wall']:.2f} × the {base['wall']:.0f} s of the base" if base else ""
@@ -269,6 +274,48 @@ def judge():
         against = f", {figures['release']['wall'] / before['wall']:.2f} × the {before['wall']:.0f} s of the base" if before else ""
         yield row("one file of a domain: release build", "≤ 0.2 × the base", f"{figures['release']['wall']:.0f} s{against}",
                   not before or figures["release"]["wall"] <= 0.2 * before["wall"])
+
+
+def short_tasks(figures):
+    yield row(f"{figures['tasks']:,} short tasks on three workers", "≥ 0.6 × one hub alone with as many slots",
+              f"{figures['workers to hub']:.2f} ×, {figures['workers tasks/s']:.1f}/s and {figures['hub tasks/s']:.1f}/s",
+              figures["workers to hub"] >= 0.6)
+
+
+def claims(figures):
+    for engine, name in (("sqlite", "SQLite"), ("postgres", "PostgreSQL")):
+        claim = f"{engine} claim, 100 callers,"
+        yield row(f"claim of one task among {figures['queued']:,} queued, {name}", "< 5 ms",
+                  f"{figures[claim + ' ms']:.2f} ms, p99 {figures[claim + ' p99 ms']:.2f} of {figures['claims']}; with 10,000 callers "
+                  f"{figures[f'{engine} claim, 10000 callers, ms']:.1f}",
+                  figures[f"{claim} p99 ms"] < 5)
+
+
+def cancels(figures):
+    yield row("cancel of a task on a worker, from the call to the end of its process", "p99 < 250 ms",
+              f"{figures['cancel ms']:.1f} ms, p99 {figures['cancel p99 ms']:.1f} of {figures['cancels']}", figures["cancel p99 ms"] < 250)
+
+
+def other_hub(figures):
+    for name, what in (("shown", "a question, from its request on one hub to an open page of another"),
+                       ("answered", "its answer there, to the response on the first hub")):
+        yield row(what, "p99 < 200 ms", f"{figures[name + ' ms']:.1f} ms, p99 {figures[name + ' p99 ms']:.1f} of {figures['questions']}",
+                  figures[f"{name} p99 ms"] < 200)
+
+
+def repository(figures):
+    yield row(f"a later task of a repository of {figures['repository MB']} MB, from the call to the start of its run on a worker", "< 1 s",
+              f"{figures['later ms'] / 1000:.2f} s, at most {figures['later max ms'] / 1000:.2f} of {figures['later']}; "
+              f"the first {figures['first ms'] / 1000:.1f}", figures["later ms"] < 1000)
+
+
+def traces(figures):
+    yield row("calls with the trace of a client and no collector, to those without", "no difference (≥ 0.97 ×)",
+              f"{figures['off to bare']:.3f} × ({figures['padded to bare']:.3f} × with as many other bytes), with a collector {figures['on to bare']:.2f} ×",
+              figures["off to bare"] >= 0.97)
+
+
+CLUSTER = {"tasks": short_tasks, "claims": claims, "cancels": cancels, "questions": other_hub, "repository": repository, "traces": traces}
 
 
 def ratio_to_limit(servers, name):
@@ -288,7 +335,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "claims", "questions", "permissions", "codex", "events", "combined", "console", "assistant", "build"):
+    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "claims", "questions", "permissions", "codex", "events", "combined", "console", "assistant", "cluster", "build"):
         if name not in failed and (figures := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in figures.items()))
