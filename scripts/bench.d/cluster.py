@@ -324,11 +324,12 @@ def traces(adjutant):
                 rates[name].append(load.run())
         # The first round warms up.
         rates = {name: all[1:] for name, all in rates.items()}
-        ratio = lambda name, at: statistics.median(a[at] / b[at] for a, b in zip(rates[name], rates["bare"]))
+        ratio = lambda name, at, other="bare": statistics.median(a[at] / b[at] for a, b in zip(rates[name], rates[other]))
         return {
             "bare calls/s": statistics.median(rate for rate, _ in rates["bare"]), "bare us of CPU": statistics.median(cpu for _, cpu in rates["bare"]),
             "padded to bare": ratio("padded", 0), "padded to bare, CPU": ratio("padded", 1), "off to bare": ratio("off", 0), "off to bare, CPU": ratio("off", 1), "on to bare": ratio("on", 0), "on to bare, CPU": ratio("on", 1),
-            "off ratios": [round(a[0] / b[0], 3) for a, b in zip(rates["off"], rates["bare"])], "rounds": TRACE_ROUNDS,
+            "off to padded": ratio("off", 0, "padded"), "off to padded, CPU": ratio("off", 1, "padded"),
+            "off ratios": [round(a[0] / b[0], 3) for a, b in zip(rates["off"], rates["padded"])], "rounds": TRACE_ROUNDS,
         }
 
 

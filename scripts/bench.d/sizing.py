@@ -156,7 +156,7 @@ def of_tasks(adjutant):
             "idle, hub without workers": alone, "idle, with 3 workers": with_workers, "task": spent,
             "worker cpu of a task": (sum(cpu_seconds(worker.process.pid) for worker in workers) - cpu) / TASKS,
             "task bytes": (machines.bytes() - before) / TASKS, "worker MB": statistics.median(idle_workers),
-            "busy hub MB": memory(site.hub.process.pid), "worker home bytes of a task": home_bytes(workers) / (TASKS + 10),
+            "busy hub MB": memory(site.hub.process.pid),
         }
 
 
@@ -166,10 +166,6 @@ def few_at_once(site):
         for task in [site.delegate(f"report {number}") for number in range(first, min(first + 3, TASKS))]:
             if (status := site.end_of(task)["status"]) != "succeeded":
                 raise Missed(f"a task ended as {status}")
-
-
-def home_bytes(workers):
-    return sum(file.stat().st_size for worker in workers for file in (worker.home / ".adjutant").rglob("*.db*"))
 
 
 def of_clients(adjutant):

@@ -78,11 +78,11 @@ def model(inputs, developers):
 
 
 def first(inputs, holds):
-    """The greatest number of developers, in steps of a hub, for which a limit holds."""
+    """The greatest number of developers, in steps of a hub, for which a limit holds, as a text."""
     developers = 0
-    while developers < 1_000_000 and holds(model(inputs, developers + DEVELOPERS_OF_A_HUB)):
+    while developers < 100_000 and holds(model(inputs, developers + DEVELOPERS_OF_A_HUB)):
         developers += DEVELOPERS_OF_A_HUB
-    return developers
+    return f"{developers:,}" if developers < 100_000 else "more than 100,000"
 
 
 def machines(cpu, mb):
@@ -99,11 +99,11 @@ def limits(inputs):
         (f"HTTP sessions of a hub: {SESSIONS:,} (`sessions`)", f"{by_clients(SESSIONS, CLIENTS):,} of one hub", "raise `sessions`, or start more hubs"),
         (f"HTTP connections of a hub: {HTTP_CONNECTIONS:,}", f"{by_clients(HTTP_CONNECTIONS, CLIENTS + PAGES_IN_SIGHT):,} of one hub", "start more hubs"),
         (f"kept tasks of a hub: {KEEP_TASKS:,} (`keep_count`)", f"{KEEP_TASKS // (TASKS_A_DAY * KEEP_TASK_DAYS):,} of one hub for {KEEP_TASK_DAYS} days", "raise `keep_count`"),
-        (f"connections of PostgreSQL: 100, of which 3 are reserved; {of_a_hub(inputs)} a hub", f"{first(inputs, lambda m: m['postgres connections'] <= POSTGRES_CONNECTIONS):,}", "raise `max_connections`"),
-        (f"pending questions of one database: {PENDING:,} (`pending`)", f"{first(inputs, lambda m: m['pending'] <= PENDING):,}", "raise `pending`, or a database for each department"),
-        (f"questions that hubs of one database store and answer: {stored:,.0f} a second", f"{first(inputs, lambda m: m['questions/s'] <= stored):,}", "a database for each department"),
-        (f"CPU of PostgreSQL: {CORES_OF_A_MACHINE} cores, half used", f"{first(inputs, lambda m: m['cpu']['PostgreSQL'] <= CORES_OF_A_MACHINE / 2):,}", "a larger machine, or a database for each department"),
-        (f"CPU of a hub: {CORES_OF_A_MACHINE} cores, half used", f"{first(inputs, lambda m: m['cpu']['hubs'] / m['hubs'] <= CORES_OF_A_MACHINE / 2):,}", "fewer developers on each hub"),
+        (f"connections of PostgreSQL: 100, of which 3 are reserved; {of_a_hub(inputs)} a hub", first(inputs, lambda m: m['postgres connections'] <= POSTGRES_CONNECTIONS), "raise `max_connections`"),
+        (f"pending questions of one database: {PENDING:,} (`pending`)", first(inputs, lambda m: m['pending'] <= PENDING), "raise `pending`, or a database for each department"),
+        (f"questions that hubs of one database store and answer: {stored:,.0f} a second", first(inputs, lambda m: m['questions/s'] <= stored), "a database for each department"),
+        (f"CPU of PostgreSQL: {CORES_OF_A_MACHINE} cores, half used", first(inputs, lambda m: m['cpu']['PostgreSQL'] <= CORES_OF_A_MACHINE / 2), "a larger machine, or a database for each department"),
+        (f"CPU of a hub: {CORES_OF_A_MACHINE} cores, half used", first(inputs, lambda m: m['cpu']['hubs'] / m['hubs'] <= CORES_OF_A_MACHINE / 2), "fewer developers on each hub"),
     ]
     return rows
 
