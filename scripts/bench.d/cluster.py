@@ -10,7 +10,6 @@ line on stderr and its reason in the object.
 import json
 import os
 import re
-import signal
 import socket
 import sqlite3
 import statistics
@@ -22,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from probe import TIMEOUT, Missed, call, line, milliseconds, HELLO, READY
 from questions import Hub, User, percentile, question, until as until_line
-from servers import Absent, Nats, Postgres, cpu_seconds
+from servers import Absent, Nats, Postgres, cpu_seconds, end_in_order
 from site_of_tasks import Pipes, Site, Worker, ended_after, kept, quiet
 
 ROUNDS = int(os.environ.get("ROUNDS", 3))
@@ -340,8 +339,7 @@ def main():
     adjutant, *wanted = sys.argv[1:]
     if adjutant == "collector":
         return collect()
-    # So that everything that was started is ended.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_in_order()
     figures = {}
     for name in wanted or PARTS:
         try:

@@ -9,6 +9,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -21,6 +22,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 class Absent(Exception):
     """A program that a figure needs is not installed."""
+
+
+def end_in_order():
+    """Makes the first signal to end the script also end everything that it has started; a further one changes nothing."""
+    def end(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.exit(143)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def until(what, holds, timeout=TIMEOUT, pause=0.02):

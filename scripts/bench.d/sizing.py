@@ -10,7 +10,6 @@ import json
 import math
 import os
 import resource
-import signal
 import socket
 import statistics
 import subprocess
@@ -23,7 +22,7 @@ from pathlib import Path
 from combined import share
 from probe import TIMEOUT, Missed, Peer, line, memory, HELLO, READY
 from questions import Hub, User, question, until as until_line
-from servers import Absent, Nats, Postgres, cpu_seconds, until
+from servers import Absent, Nats, Postgres, cpu_seconds, end_in_order, until
 from site_of_tasks import Pipes, Site, Worker, kept, quiet
 
 QUESTIONS, TASKS, PAGES, IDLE_SECONDS = 200, 100, 100, 20
@@ -260,8 +259,7 @@ PARTS = {"questions": of_questions, "tasks": of_tasks, "clients": of_clients, "r
 
 
 def measure(adjutant, wanted):
-    # So that everything that was started is ended.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_in_order()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     inputs = {"load before": os.getloadavg()[0]}
