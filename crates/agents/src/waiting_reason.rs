@@ -22,7 +22,11 @@ impl Agents {
                 .then(|| format!("its folder is on the machine {name}, on which no hub runs now")));
         }
         let (runner, label) = lane::parts(&row.runner);
-        if label.is_none() && queue::slots_of(context, runner) > 0 {
+        // A hub claims from the lanes that have the name of a runner.
+        if row.runner != runner {
+            return Ok(no_worker_reason(&self.workers().await?, runner, label));
+        }
+        if queue::slots_of(context, runner) > 0 {
             return Ok(None);
         }
         let lacks = if !rows::options(row).is_ok_and(|options| options.worktree) {
@@ -30,7 +34,7 @@ impl Agents {
         } else if context.serves_workers.get().is_none() {
             "it has no NATS server for workers (`nats` in `[workers]`)"
         } else {
-            return Ok(no_worker_reason(&self.workers().await?, runner, label));
+            return Ok(no_worker_reason(&self.workers().await?, runner, None));
         };
         Ok(Some(format!("this hub runs no task on `{runner}` (`per_runner` in `[tasks]`), and {lacks}")))
     }

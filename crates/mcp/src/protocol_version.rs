@@ -216,12 +216,14 @@ pub fn contract_initialize(
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::ProtocolVersion;
+
     use super::Revision;
 
     /// The library agrees to each version that it knows itself.
     #[test]
     fn the_library_knows_the_same_versions() {
-        let known = rmcp::model::ProtocolVersion::KNOWN_VERSIONS.iter().map(|version| version.as_str());
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str);
         assert!(known.eq(Revision::ALL.map(Revision::as_str)), "decide what a new version means here first");
     }
 }

@@ -67,7 +67,8 @@ fn check(runner: &str) {
         install(&fixture, runner, &model);
         fixture.commit_all();
         let config = format!(
-            "[tasks]\nsandbox = \"{sandbox}\"\n[[runners]]\nname = \"{runner}\"\nwritable = [{programs:?}]\n"
+            "[tasks]\nsandbox = \"{sandbox}\"\n[[runners]]\nname = \"{runner}\"\nwritable = [\"{}\"]\n",
+            programs.display()
         );
         fixture.home.write(".adjutant/config.toml", config);
         // Without a model Gemini CLI asks one which model suits the task, and the scripted one does not answer that.

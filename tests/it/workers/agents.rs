@@ -104,8 +104,8 @@ fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
     let _hub = fixture.hub();
     let worker = WorkerProcess::start_at(joined(&fixture, &[]), None, &[]);
     let calls = [question("Deploy?"), ("expand_prompt", json!({"command": "greet"}))];
-    let talk = Talk::new(&fixture, "ask", &calls);
-    let task = delegate(&fixture, &talk.task);
+    let conversation = Talk::new(&fixture, "ask", &calls);
+    let task = delegate(&fixture, &conversation.task);
     let asked = User::wait_for_question(&fixture.home, "Deploy?");
     // The user knows the folder of the hub, and not that of the worker.
     assert_eq!(asked["workspace"], json!(fixture.folder("work")), "{asked:#}");
@@ -113,8 +113,13 @@ fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
     let name = json_of(&fixture, &["workers", "list"])["items"][0]["name"].as_str().unwrap().to_owned();
     assert_eq!(asked["client"], json!(format!("child (task {task} on {name})")), "{asked:#}");
     User::connect(&fixture.home).choose(&asked, "yes");
-    assert_eq!(talk.answer(0)["result"]["structuredContent"]["selectedValue"], "yes", "{}", talk.answer(0));
-    let expanded = talk.answer(1).to_string();
+    assert_eq!(
+        conversation.answer(0)["result"]["structuredContent"]["selectedValue"],
+        "yes",
+        "{}",
+        conversation.answer(0)
+    );
+    let expanded = conversation.answer(1).to_string();
     assert!(expanded.contains("Greet the reader of the hub."), "{expanded}");
     let result = ended(&fixture, &task);
     assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
@@ -166,9 +171,9 @@ fn an_agent_on_a_worker_delegates_within_the_limits_of_its_task() {
 fn what_an_agent_on_a_worker_delegates_is_as_deep_as_elsewhere() {
     let Some(nats) = Nats::start() else { return };
     let (fixture, _hub, worker) = hub_and_worker(&nats, &format!("max_depth = 0\n{}", patient()));
-    let talk = Talk::new(&fixture, "deep", &[work("@PWD@", &json!({}))]);
-    let task = delegate(&fixture, &talk.task);
-    let answer = talk.answer(0).to_string();
+    let conversation = Talk::new(&fixture, "deep", &[work("@PWD@", &json!({}))]);
+    let task = delegate(&fixture, &conversation.task);
+    let answer = conversation.answer(0).to_string();
     assert!(
         answer.contains("this task is 1 delegations deep, and 0 is the limit"),
         "{answer}\n{}",
@@ -186,9 +191,9 @@ fn what_an_agent_on_a_worker_delegates_never_runs_on_the_machine_of_the_hub() {
     fixture.agent("plain", "isolation: worktree\npermission: workspace-write\n");
     let _hub = fixture.hub();
     let worker = WorkerProcess::start(&nats, &["--max-tasks", "2", "--label", "gpu"]);
-    let talk = Talk::new(&fixture, "plain", &[work("@PWD@", &json!({"agent": "plain"}))]);
-    let task = delegate(&fixture, &talk.task);
-    let child = talk.answer(0)["result"]["structuredContent"].clone();
+    let conversation = Talk::new(&fixture, "plain", &[work("@PWD@", &json!({"agent": "plain"}))]);
+    let task = delegate(&fixture, &conversation.task);
+    let child = conversation.answer(0)["result"]["structuredContent"].clone();
     assert_eq!(child["status"], "succeeded", "{child:#}\n{}", worker.log());
     assert!(child["run_report"]["worker"].is_string(), "{child:#}");
     assert_eq!(shown(&fixture, child["task_id"].as_str().unwrap())["runner"], "fake");
@@ -199,8 +204,8 @@ fn what_an_agent_on_a_worker_delegates_never_runs_on_the_machine_of_the_hub() {
 fn the_cancellation_of_a_task_on_a_worker_reaches_what_its_agent_delegated_and_ends_its_connection() {
     let Some(nats) = Nats::start() else { return };
     let (fixture, _hub, worker) = hub_and_worker(&nats, &patient());
-    let talk = Talk::new(&fixture, "hang", &[work("@PWD@", &json!({"task": "hang"}))]);
-    let task = delegate(&fixture, &talk.task);
+    let conversation = Talk::new(&fixture, "hang", &[work("@PWD@", &json!({"task": "hang"}))]);
+    let task = delegate(&fixture, &conversation.task);
     let running = || json_of(&fixture, &["tasks", "list", "--state", "running"])["items"].clone();
     let both =
         wait_for("both tasks", || Some(running()).filter(|tasks| tasks.as_array().unwrap().len() == 2));
@@ -218,12 +223,12 @@ fn the_cancellation_of_a_task_on_a_worker_reaches_what_its_agent_delegated_and_e
 fn a_question_of_an_agent_on_a_worker_survives_a_restart_of_nats() {
     let Some(mut nats) = Nats::start() else { return };
     let (fixture, _hub, worker) = hub_and_worker(&nats, &patient());
-    let talk = Talk::new(&fixture, "restart", &[question("Restart?")]);
-    let task = delegate(&fixture, &talk.task);
+    let conversation = Talk::new(&fixture, "restart", &[question("Restart?")]);
+    let task = delegate(&fixture, &conversation.task);
     let asked = User::wait_for_question(&fixture.home, "Restart?");
     nats.lose_everything();
     User::connect(&fixture.home).choose(&asked, "no");
-    let answer = talk.answer(0);
+    let answer = conversation.answer(0);
     assert_eq!(answer["result"]["structuredContent"]["selectedValue"], "no", "{answer}\n{}", worker.log());
     assert_eq!(ended(&fixture, &task)["status"], "succeeded");
 }
@@ -236,8 +241,8 @@ fn a_call_of_an_agent_on_a_worker_ends_with_an_error_when_the_hub_or_nats_is_los
         let mut hub = fixture.hub();
         let proxy = Proxy::to(nats.url());
         let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
-        let talk = Talk::new(&fixture, "lost", &[question("Lost?")]);
-        let task = delegate(&fixture, &talk.task);
+        let conversation = Talk::new(&fixture, "lost", &[question("Lost?")]);
+        let task = delegate(&fixture, &conversation.task);
         User::wait_for_question(&fixture.home, "Lost?");
         let mut next = None;
         if is_hub_lost {
@@ -247,7 +252,7 @@ fn a_call_of_an_agent_on_a_worker_ends_with_an_error_when_the_hub_or_nats_is_los
         } else {
             proxy.cut();
         }
-        let answer = talk.answer(0)["error"]["message"].to_string();
+        let answer = conversation.answer(0)["error"]["message"].to_string();
         assert!(answer.contains("stopped before this call was finished"), "{answer}\n{}", worker.log());
         proxy.mend();
         assert_eq!(ended(&fixture, &task)["status"], "succeeded", "{}", worker.log());

@@ -58,7 +58,7 @@ async fn a_database_of_the_former_version_keeps_its_rows_and_takes_its_rows() {
     let answered = questions::get(&store, "answered").await.unwrap().unwrap();
     assert!(answered.outcome.is_some(), "{answered:?}");
 
-    let after = needed_columns(&mut *store.read().await.unwrap()).await;
+    let after = needed_columns(&mut store.read().await.unwrap()).await;
     for (table, columns) in before {
         assert_eq!(after[&table], columns, "the former version writes no other column of {table}");
     }

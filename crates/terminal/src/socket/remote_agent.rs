@@ -11,7 +11,7 @@ use tokio::io::{BufReader, DuplexStream};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::handshake::{Hello, HelloReply};
-use super::server::{process_of_user, read_hello, reply};
+use super::server::{UserProcess, read_hello, reply};
 use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_agents::{Agents, Origin, TaskId};
 use adjutant_app::App;
@@ -40,8 +40,8 @@ pub fn serving_home(home: &Path) -> PathBuf {
 pub async fn accept_agent(listener: &UnixListener, agents: &Agents) -> io::Result<(TaskId, UnixStream)> {
     loop {
         let (stream, _) = listener.accept().await?;
-        let Some(pid) = process_of_user(&stream) else { continue };
-        match pid.map(|pid| agents.origin(pid)) {
+        let Some(process) = UserProcess::of(&stream) else { continue };
+        match process.pid.map(|pid| agents.origin(pid)) {
             Some(Origin::Task(task)) => return Ok((task, stream)),
             Some(Origin::Outside | Origin::Exited) | None => {
                 tokio::spawn(refuse(stream, NOT_A_RUN.to_owned()));

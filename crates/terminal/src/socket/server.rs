@@ -72,7 +72,7 @@ pub async fn serve(
                 continue;
             }
         };
-        let Some(pid) = process_of_user(&stream) else { continue };
+        let Some(UserProcess { pid }) = UserProcess::of(&stream) else { continue };
         connections.spawn(server.clone().serve_connection(stream, pid));
     }
     drop(listener);
@@ -81,21 +81,30 @@ pub async fn serve(
     Ok(())
 }
 
-/// Returns the process at the other end, if the kernel numbers it here; `None` for one of another user.
-pub(super) fn process_of_user(stream: &UnixStream) -> Option<Option<u32>> {
-    let own = rustix::process::geteuid().as_raw();
-    match stream.peer_cred() {
-        // The kernel's number counts, not the client's claim. A process of another namespace has the number 0 here.
-        Ok(peer) if peer.uid() == own => {
-            Some(peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0))
-        }
-        Ok(peer) => {
-            tracing::warn!(peer.uid = peer.uid(), "rejected another user");
-            None
-        }
-        Err(error) => {
-            tracing::warn!(error = %error, "rejected a connection of an unknown user");
-            None
+/// A process of this user at the other end of a connection.
+pub(super) struct UserProcess {
+    /// `None` for a process of another namespace, which the kernel does not number here.
+    pub(super) pid: Option<u32>,
+}
+
+impl UserProcess {
+    /// Returns the process at the other end; `None` for one of another user.
+    pub(super) fn of(stream: &UnixStream) -> Option<Self> {
+        let own = rustix::process::geteuid().as_raw();
+        match stream.peer_cred() {
+            // The kernel's number counts, not the client's claim. A process of another namespace has the number 0 here.
+            Ok(peer) if peer.uid() == own => {
+                let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+                Some(Self { pid })
+            }
+            Ok(peer) => {
+                tracing::warn!(peer.uid = peer.uid(), "rejected another user");
+                None
+            }
+            Err(error) => {
+                tracing::warn!(error = %error, "rejected a connection of an unknown user");
+                None
+            }
         }
     }
 }

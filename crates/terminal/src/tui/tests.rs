@@ -52,9 +52,8 @@ impl TestInbox {
     fn on(&mut self, input: Message) -> Vec<Request> {
         let effects = self.inbox.update(input, self.now);
         let acts = effects.into_iter().filter_map(|effect| match effect {
-            Effect::Send(Request::Seen { .. }) => None,
+            Effect::Send(Request::Seen { .. }) | Effect::Redraw => None,
             Effect::Send(act) => Some(act),
-            Effect::Redraw => None,
             Effect::Quit => panic!("it quits"),
         });
         acts.collect()

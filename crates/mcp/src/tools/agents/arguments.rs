@@ -25,7 +25,7 @@ pub(super) fn delegation(
         caller: call.client.caller(),
         agent: text("agent")?,
         task: text("task")?,
-        workdir: workdir(call, text(WORKDIR)?)?,
+        workdir: workdir(call, &text(WORKDIR)?)?,
         timeout: None,
         output_schema: None,
         checks: Vec::new(),
@@ -48,8 +48,8 @@ pub(super) fn delegation(
 }
 
 /// Returns the folder on this machine that the caller names.
-fn workdir(call: &CallContext<'_>, named: String) -> Result<String, ArgumentError> {
-    call.client.folder_here(&named).map_err(|folder| {
+fn workdir(call: &CallContext<'_>, named: &str) -> Result<String, ArgumentError> {
+    call.client.folder_here(named).map_err(|folder| {
         let reason = format!("must be {folder} or below it, the folder of your task on this worker");
         ArgumentError::new(WORKDIR, &reason, "below", folder)
     })

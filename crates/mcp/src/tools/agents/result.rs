@@ -164,17 +164,15 @@ pub(super) fn structured(task: &Task) -> Value {
 
 /// Returns a sentence about the state of a task that has no outcome yet.
 fn state_sentence(task: &Task) -> String {
-    let mut state = match (task.state, task.position, task.cancelling) {
+    let state = match (task.state, task.position, task.cancelling) {
         (State::Ended(ending), _, _) => format!("has ended: {}", ending.name()),
         (_, _, true) => "is being cancelled".to_owned(),
         (State::Queued, Some(position), _) => format!("is queued, position {position}"),
         (State::Queued, None, _) => "is queued".to_owned(),
         (State::Running, _, _) => format!("is running on {}", task.runner),
     };
-    if let Some(reason) = &task.waiting_reason {
-        state += &format!(": {reason}");
-    }
-    format!("Task {} for agent `{}` {state}. {}", task.id, task.agent, next_step(task))
+    let reason = task.waiting_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    format!("Task {} for agent `{}` {state}{reason}. {}", task.id, task.agent, next_step(task))
 }
 
 fn next_step(task: &Task) -> String {
