@@ -90,7 +90,9 @@ function swap(fresh, choose) {
     if (!held) continue;
     const again = held.id
       ? document.getElementById(held.id)
-      : [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held.getAttribute("href"));
+      : held.matches("details[id] > summary")
+        ? document.getElementById(held.parentElement.id)?.querySelector("summary")
+        : [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held.getAttribute("href"));
     again?.focus();
     if (again && typeof held.selectionStart === "number") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   }

@@ -74,14 +74,23 @@ fn every_question_of_the_inbox_is_answered_in_place_after_one_key() {
     assert_eq!(browser.evaluate("document.activeElement.name"), json!("f0"), "the form is open");
     browser.type_text("2.4.0");
     // Another question comes meanwhile: what was typed stays, and the form stays open.
-    let asked = json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup",
-        "params": {"title": "Deploy it?", "message": "Now?", "options": []}});
-    console.send_request("POST", "/mcp/popup", &[("content-type", "application/json")], &asked.to_string());
+    let come = |id: &str, title: &str| {
+        let asked = json!({"jsonrpc": "2.0", "id": id, "method": "triggerPopup",
+            "params": {"title": title, "message": "Now?", "options": []}});
+        let kind = [("content-type", "application/json")];
+        console.send_request("POST", "/mcp/popup", &kind, &asked.to_string());
+    };
+    come("a", "Deploy it?");
     browser.wait_until("document.querySelectorAll('.ask').length === 3");
     assert_eq!(
         browser.evaluate("[document.activeElement.value, document.activeElement.selectionStart]"),
         json!(["2.4.0", 5])
     );
+    // What opens the form keeps the focus too.
+    browser.evaluate("document.querySelector('.ask summary').focus()");
+    come("b", "Announce it?");
+    browser.wait_until("document.querySelectorAll('.ask').length === 4");
+    assert_eq!(browser.evaluate("document.activeElement.localName"), json!("summary"));
     // One of high risk is read on its page first.
     browser.evaluate("document.activeElement.blur()");
     browser.evaluate("document.querySelectorAll('.ask a.name')[1].focus()");
