@@ -228,7 +228,13 @@ async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure>
     let hit = |question: &questions::Question, class: Class| {
         let folder = env::with_tilde(question.workspace.as_ref());
         let state = if class == Class::PendingQuestion { "pending" } else { "decided" };
-        let note = format!("{} in {folder}, {state}", question.client);
+        let asker = match (question.client.as_str(), folder.as_str()) {
+            ("", "") => String::new(),
+            ("", folder) => format!("in {folder}, "),
+            (client, "") => format!("{client}, "),
+            (client, folder) => format!("{client} in {folder}, "),
+        };
+        let note = format!("{asker}{state}");
         (query.hit(class, &question.title, &note, "/questions/", question.ticket.as_str()), note)
     };
     if query.text.is_empty() {
