@@ -108,24 +108,28 @@ class Browser:
             raise Missed(json.dumps(answer["error"]))
         return answer["result"]
 
-    def paints(self, url):
-        """When the page at `url` was first painted, in milliseconds since somebody went there."""
-        context = self.call("Target.createBrowserContext")["browserContextId"]
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context, width=1280, height=900)["targetId"]
+    def open(self, target, url):
+        """Opens a page in a new tab; returns the tab's session once the page is loaded."""
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Page.enable", session)
         self.call("Page.navigate", session, url=url)
         while self.receive().get("method") != "Page.loadEventFired":
             pass
+        return session
+
+    def paints(self, url):
+        """When the page at `url` was first painted, in milliseconds since somebody went there."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context, width=1280, height=900)["targetId"]
+        session = self.open(target, url)
         answer = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
         self.call("Target.disposeBrowserContext", browserContextId=context)
         return answer["result"]["value"]
 
     def shown(self, hub, base):
         """How long questions take from their requests until an open page has them, in milliseconds."""
-        target = self.call("Target.createTarget", url=f"{base}questions")["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.call("Runtime.evaluate", session, expression="document.readyState === 'complete' || new Promise(done => addEventListener('load', done))", awaitPromise=True)
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.open(target, f"{base}questions")
         self.call("Runtime.evaluate", session, expression=LIVE, awaitPromise=True)
         user, times = User(hub), []
         for number in range(FIRST_SHOWN, FIRST_SHOWN + SHOWN):
