@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::agents::Agents;
+use super::caller::Viewer;
 use super::error::Error;
 use super::executor::context::{make_private, now};
 use super::executor::rows;
@@ -14,11 +16,14 @@ use super::worker_order::Order;
 use super::workspace_bundle::{BUNDLE_FILE, INCLUDED_FILE};
 use super::worktrees::WORKTREE;
 use adjutant_base::events::Event;
-use adjutant_host::git::{Author, Git, cached_commits};
+use adjutant_host::git::{Author, Git, cached_commits, remove_kept_worktree};
 use adjutant_store::tasks;
 
 /// The caller of all tasks of hubs.
 const CALLER: &str = "hub";
+
+/// Maximum time in which the task of an order ends after its cancellation.
+const END_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The working tree in the folder of an order.
 const TREE: &str = "tree";
@@ -149,6 +154,21 @@ impl Agents {
         let known = std::slice::from_ref(&order.commit);
         git.write_bundle(&inner, &commit, known, bundle, limit).await?;
         Ok(Some(commit))
+    }
+
+    /// Waits until the task of an order has ended, and removes the worktree that it left, because its hub has the commit or
+    /// does not want it.
+    pub async fn remove_worktree_of_order(&self, id: &TaskId) {
+        match self.wait(&Viewer::User, id, END_TIMEOUT).await {
+            Ok(task) if task.state.is_ended() => {}
+            Ok(_) => return tracing::warn!(task = %id, "a worktree stays, because its task has not ended"),
+            Err(error) => return tracing::warn!(%error, task = %id, "a worktree stays"),
+        }
+        let (worktree, id) = (self.context.folder(id.as_str()).join(WORKTREE), id.to_string());
+        let removed = tokio::task::spawn_blocking(move || remove_kept_worktree(&worktree, &id)).await;
+        if let Err(error) = removed.unwrap_or_else(|error| Err(error.into())) {
+            tracing::warn!(%error, "a worktree could not be removed");
+        }
     }
 
     fn git_of_order(&self, folder: &Path) -> Result<Git, String> {

@@ -203,9 +203,9 @@ impl Worker {
         }
     }
 
-    /// Runs an assignment from where it is to its end, and removes its files once the hub needs them no more.
+    /// Runs an assignment from where it is to its end, and removes its files once the hub does not need them. A process that is
+    /// stopped leaves them, and the next one of this worker ends the assignment.
     async fn end(&self, mut assignment: Assignment) {
-        // After a stop, the next process of this worker delivers it.
         let work = Box::pin(self.work(&mut assignment));
         let Some(settled) = self.stop.run_until_cancelled(work).await else { return };
         if let Some(local) = &assignment.claim.local {
@@ -216,6 +216,13 @@ impl Worker {
         }
         if let Some(message) = &assignment.message {
             acknowledge(message, AckKind::Ack).await;
+        }
+        if let Some(local) = &assignment.claim.local {
+            // Before the folder, which has the repository of the worktree.
+            let removed = Box::pin(self.agents.remove_worktree_of_order(local));
+            if self.stop.run_until_cancelled(removed).await.is_none() {
+                return;
+            }
         }
         assignment.remove();
     }

@@ -1,5 +1,6 @@
 //! What travels to a worker: uncommitted changes, ignored files of a list, and only commits that it does not have.
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
@@ -39,6 +40,38 @@ fn uncommitted_changes_and_listed_ignored_files_travel_and_stay_as_they_are() {
         2,
         "the branch and the result"
     );
+}
+
+#[test]
+fn a_worker_keeps_no_worktree_of_a_task_that_ended() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let place = TaskFixture::new();
+    // One more is refused.
+    place.configure("max_worktrees = 1", &["fake"]);
+    let worker = WorkerProcess::start_in(place, &nats, &[]);
+    for number in 1..4 {
+        let task = delegate(&fixture, &mut peer, &format!("touch made-{number}.txt"));
+        let result = ended(&mut peer, &task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+        assert!(result["run_report"]["repository"]["reference"].is_string(), "{result:#}");
+    }
+    // Nobody wants the result of this one.
+    let task = delegate(&fixture, &mut peer, "hang");
+    peer.wait_for_activity(3, &task, "working");
+    worker.signal(Signal::STOP);
+    assert_eq!(ended(&mut peer, &task)["status"], "lost");
+    worker.signal(Signal::CONT);
+    wait_for("the end of the worktree", || {
+        let runs = std::fs::read_dir(worker.fixture.folder(".adjutant/worker/spool")).unwrap();
+        let left: Vec<_> =
+            runs.map(|run| run.unwrap().path().join("worktree")).filter(|it| it.exists()).collect();
+        left.is_empty().then_some(())
+    });
+    let task = delegate(&fixture, &mut peer, "touch last.txt");
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
 }
 
 #[test]
