@@ -23,7 +23,7 @@ use adjutant_store::tasks;
 const CALLER: &str = "hub";
 
 /// Maximum time in which the task of an order ends after its cancellation.
-const END_TIMEOUT: Duration = Duration::from_secs(60);
+const END_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The working tree in the folder of an order.
 const TREE: &str = "tree";
