@@ -63,8 +63,7 @@ pub async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.clone();
     let workspace = request.arguments.as_ref().and_then(|arguments| arguments.get("workspacePath")?.as_str());
-    let workspace = workspace.unwrap_or_default();
-    let workspace = call.client.folder_here(workspace).unwrap_or_else(|_| workspace.to_owned());
+    let workspace = call.client.folder_here(workspace.unwrap_or_default()).unwrap_or_default();
     let answer = dispatch(call, request).await?;
     Ok(undelivered::append_undelivered(call, &name, &workspace, answer).await)
 }

@@ -103,7 +103,10 @@ fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
     fixture.home.write(".adjutant/prompts/greet.md", "Greet the reader of the hub.\n");
     let _hub = fixture.hub();
     let worker = WorkerProcess::start_at(joined(&fixture, &[]), None, &[]);
-    let calls = [question("Deploy?"), ("expand_prompt", json!({"command": "greet"}))];
+    // A folder of the worker outside of the task says nothing about one of this machine.
+    let mut elsewhere = question("Elsewhere?");
+    elsewhere.1["workspacePath"] = json!(fixture.folder("."));
+    let calls = [question("Deploy?"), ("expand_prompt", json!({"command": "greet"})), elsewhere];
     let conversation = Talk::new(&fixture, "ask", &calls);
     let task = delegate(&fixture, &conversation.task);
     let asked = User::wait_for_question(&fixture.home, "Deploy?");
@@ -121,6 +124,10 @@ fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
     );
     let expanded = conversation.answer(1).to_string();
     assert!(expanded.contains("Greet the reader of the hub."), "{expanded}");
+    let asked = User::wait_for_question(&fixture.home, "Elsewhere?");
+    assert_eq!(asked["workspace"], json!(fixture.folder("work")), "{asked:#}");
+    assert_eq!(asked["runs_in"].as_str().unwrap_or_default(), "", "{asked:#}");
+    User::connect(&fixture.home).choose(&asked, "yes");
     let result = ended(&fixture, &task);
     assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
     wait_for("the end of its connection", || clients(&fixture.home).is_empty().then_some(()));

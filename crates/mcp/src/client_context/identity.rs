@@ -94,9 +94,8 @@ impl ClientContext {
     /// that ended, because nothing but the name would say that it is the same client.
     pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
-        if let Ok(here) = self.folder_here(&draft.workspace) {
-            draft.workspace = here;
-        }
+        // A folder of a worker that has no copy here is none.
+        draft.workspace = self.folder_here(&draft.workspace).unwrap_or_default();
         if draft.workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
             asker.place.clear();
         }
