@@ -81,6 +81,9 @@ def of_row(key, row, starts, cancelled, faults):
     elif state == "cancelled":
         if not cancelled:
             yield "wrong", f"{key} was cancelled by nobody"
+    elif row["reason"] == "refused":
+        # No fault of the plan hits what a worker needs to begin.
+        yield "wrong", f"{key} was refused, although its repository can travel"
     elif not (mode == "fail" and state == "failed") and not faults:
         yield "wrong", f"{key} with the mode {mode} is {state} without a fault that explains it"
     if state in ("lost", "failed") and not row["reason"]:
