@@ -6,10 +6,7 @@ use super::executor::context::now;
 use super::executor::{queue, rows};
 use super::lane;
 use super::worker_registry::{ListedWorker, WorkerState};
-use adjutant_store::{Millis, machines, tasks};
-
-/// The age of the entry of a machine from which its hub counts as ended: it writes one every 30 seconds.
-const MACHINE_TIMEOUT: Millis = 90_000;
+use adjutant_store::{machines, tasks};
 
 impl Agents {
     /// Returns in a clause why nobody can claim a queued task now; `None` where it only waits for its turn.
@@ -18,7 +15,7 @@ impl Agents {
         if row.machine != context.store.machine() {
             let seen = machines::seen_at(&context.store, &row.machine).await?.unwrap_or_default();
             let name = rows::machine(row).map(|machine| machine.to_string()).unwrap_or_default();
-            return Ok((now() - seen > MACHINE_TIMEOUT)
+            return Ok((now() - seen > machines::ALIVE_TIMEOUT)
                 .then(|| format!("its folder is on the machine {name}, on which no hub runs now")));
         }
         let (runner, label) = lane::parts(&row.runner);

@@ -7,13 +7,10 @@ use super::App;
 use adjutant_base::text::timefmt::millis;
 use adjutant_host::machine;
 use adjutant_store::Millis;
-use adjutant_store::machines::{self, Machine};
+use adjutant_store::machines::{self, ALIVE_TIMEOUT, Machine};
 
 /// How often the entry is written.
 const RECORD_INTERVAL: Duration = Duration::from_secs(30);
-
-/// The age of an entry, in milliseconds, from which its hub counts as ended.
-const ALIVE_TIMEOUT: Millis = 90_000;
 
 impl App {
     /// Records this machine until shutdown, if others may share the database.

@@ -16,6 +16,9 @@ const LIST: &str = "SELECT id, name, version, hub, seen_at FROM machines ORDER B
 
 const SEEN_AT: &str = "SELECT seen_at FROM machines WHERE id = $1";
 
+/// The age of an entry, in milliseconds, from which its hub counts as ended.
+pub const ALIVE_TIMEOUT: Millis = 90_000;
+
 row! {
     /// One row of `machines`.
     Machine {
