@@ -320,7 +320,7 @@ class ClusterChecker(unittest.TestCase):
         self.assertEqual(self.kinds(*self.GOOD[:2], lost), ["wrong"])
         self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost), [])
         self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost | {"reason": None}), ["silent"])
-        self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost | {"state": "failed", "reason": "refused"}), ["wrong"])
+        self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost | {"state": "failed", "status": "failed", "reason": "refused"}), ["wrong"])
 
     def test_a_repository_that_cannot_travel_starts_nothing_and_its_refusal_is_in_a_log(self):
         refused = self.STORED | {"folder": "s", "state": "cancelled", "status": "cancelled", "worker": None, "has_file": False, "refusal_in_log": True}
