@@ -252,19 +252,24 @@ if (palette) {
       return false;
     }
   };
-  const show = (event, address) => {
+  // Browsers take the focus from a field that is hidden no earlier than in the next frame, and until then keys are text of the field.
+  const hide = () => {
+    palette.close();
+    if (palette.contains(document.activeElement)) document.activeElement.blur();
+  };
+  const toggle = (event, address) => {
     event.preventDefault();
-    if (palette.open) return palette.close();
+    if (palette.open) return hide();
     field.value = "";
     found.replaceChildren();
     palette.showModal();
     field.focus();
     look(address);
   };
-  document.getElementById("find").addEventListener("click", (event) => show(event));
+  document.getElementById("find").addEventListener("click", (event) => toggle(event));
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) show(event);
-    if (event.key === "?" && isShortcut(event)) show(event, "/keys");
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) toggle(event);
+    if (event.key === "?" && isShortcut(event)) toggle(event, "/keys");
   });
   field.addEventListener("input", settled(120, () => look()));
   palette.addEventListener("submit", async (event) => {
@@ -274,11 +279,12 @@ if (palette) {
     // The search that typing has started may take the place of the first one.
     if ((await look()) || (await look())) found.querySelector("a, button")?.click();
   });
-  palette.addEventListener("click", (event) => event.target === palette && palette.close());
+  palette.addEventListener("click", (event) => event.target === palette && hide());
   palette.addEventListener("keydown", (event) => {
     // What a page does with its keys is not meant here.
     event.stopPropagation();
-    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) return show(event);
+    if (event.isComposing) return;
+    if (event.key === "Escape" || (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey))) return toggle(event);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();

@@ -27,6 +27,10 @@ fn keys_open_sections_and_forms_and_are_listed() {
     assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(true));
     browser.press(Key::Escape);
     browser.wait_until("!document.getElementById('palette').open");
+    // The next key is meant for the page, even in the frame in which the palette closes.
+    browser.press(Key::Palette);
+    let closed = "palette.click(), [palette.open, document.activeElement.localName].join()";
+    assert_eq!(browser.evaluate(closed), json!("false,body"));
     browser.type_text("gs");
     browser.wait_until_loaded();
     assert_eq!(browser.evaluate(PATH), json!("/codex"));
