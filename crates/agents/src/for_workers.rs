@@ -201,35 +201,41 @@ impl Agents {
         }))
     }
 
-    /// Puts the tasks of workers that have not reported for `lost_after` back into the queue, or ends them as lost where the
-    /// agent was started, because a run that started is never run again by itself.
-    pub async fn settle_lost_workers(&self, lost_after: Duration) -> Result<(), Error> {
+    /// Returns the ids of the tasks that workers hold and have not reported on for too long, oldest first.
+    pub async fn tasks_of_lost_workers(&self) -> Result<Vec<String>, Error> {
+        let expired = tasks::expired(&self.context.store, now()).await?;
+        Ok(expired.into_iter().map(|row| row.id).collect())
+    }
+
+    /// Puts a task of a worker that has not reported for `lost_after` back into the queue, or ends it as lost where the
+    /// agent was started, because a run that started is never run again by itself. A task on which the worker reported
+    /// since then stays. No request about the task may be carried out meanwhile, because both use its folder.
+    pub async fn settle_task_of_lost_worker(&self, task: &str, lost_after: Duration) -> Result<(), Error> {
         let context = &*self.context;
-        for row in tasks::expired(&context.store, now()).await? {
-            let lease = row.lease();
-            forget(context, &row).await;
-            if tasks::release(&context.store, &lease).await? {
-                tracing::warn!(
-                    task = row.id,
-                    "a worker was lost before it started the task: it is queued again"
-                );
-                context.wake.notify_one();
-                context.queued.notify_one();
-            } else {
-                let id = row.hub.as_deref().and_then(tasks::held_by).unwrap_or_default();
-                let known = workers::get(&context.store, id).await?;
-                let worker = known.map_or_else(|| id.to_owned(), |worker| worker.name);
-                let seconds = lost_after.as_secs();
-                let detail =
-                    format!("{worker} has not reported for {seconds} s; how far the agent came is unknown");
-                let failure = Some(FailureReport { class: "lost".to_owned(), detail });
-                let report = RunReport { worker: Some(worker), is_uncounted: true, ..RunReport::default() };
-                let outcome = rows::json(&Outcome { failure, report, ..Outcome::new(Ending::Lost) });
-                tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await?;
-            }
-            context.notify_changed(&row.id);
-            context.events.send(Event::TasksChanged);
+        let Some(row) = tasks::get(&context.store, task).await? else { return Ok(()) };
+        let Some(worker) = row.hub.as_deref().and_then(tasks::held_by) else { return Ok(()) };
+        if row.state != State::Running || row.lease_until.is_none_or(|end| end >= now()) {
+            return Ok(());
         }
+        let lease = row.lease();
+        forget(context, &row).await;
+        if tasks::release(&context.store, &lease).await? {
+            tracing::warn!(task, "a worker was lost before it started the task: it is queued again");
+            context.wake.notify_one();
+            context.queued.notify_one();
+        } else {
+            let known = workers::get(&context.store, worker).await?;
+            let worker = known.map_or_else(|| worker.to_owned(), |known| known.name);
+            let seconds = lost_after.as_secs();
+            let detail =
+                format!("{worker} has not reported for {seconds} s; how far the agent came is unknown");
+            let failure = Some(FailureReport { class: "lost".to_owned(), detail });
+            let report = RunReport { worker: Some(worker), is_uncounted: true, ..RunReport::default() };
+            let outcome = rows::json(&Outcome { failure, report, ..Outcome::new(Ending::Lost) });
+            tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await?;
+        }
+        context.notify_changed(task);
+        context.events.send(Event::TasksChanged);
         Ok(())
     }
 

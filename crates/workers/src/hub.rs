@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_nats::connection::State;
 use async_nats::jetstream;
 use futures::StreamExt as _;
 use tokio::sync::Semaphore;
@@ -99,7 +100,7 @@ impl Hub {
             () = hub.answer(&client, Kind::Join) => {}
             () = hub.cancel(&client) => {}
             () = hub.reconcile(&client) => {}
-            () = hub.settle() => {}
+            () = hub.settle(&client) => {}
             () = warned => {}
         }
     }
@@ -233,15 +234,31 @@ impl Hub {
         is_free.then(|| Reservation { hub: self, task: task.to_owned() })
     }
 
-    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub, because they could not
-    /// report without it.
-    async fn settle(&self) {
-        let mut wait = self.config.lost_after;
+    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub and after each time in which
+    /// the hub had no connection, because they could not report in it.
+    async fn settle(&self, client: &async_nats::Client) {
+        let lost_after = self.config.lost_after;
+        let mut wait = lost_after;
         loop {
             tokio::time::sleep(wait).await;
+            if client.connection_state() != State::Connected {
+                wait = lost_after;
+                continue;
+            }
             wait = RECONCILE_INTERVAL;
-            if let Err(error) = self.agents.settle_lost_workers(self.config.lost_after).await {
-                tracing::warn!(%error, "the tasks of lost workers cannot be read");
+            let lost = match self.agents.tasks_of_lost_workers().await {
+                Ok(lost) => lost,
+                Err(error) => {
+                    tracing::warn!(%error, "the tasks of lost workers cannot be read");
+                    continue;
+                }
+            };
+            for task in lost {
+                // A request about the task is carried out, so its worker is not lost.
+                let Some(_reservation) = self.reserve(&task) else { continue };
+                if let Err(error) = self.agents.settle_task_of_lost_worker(&task, lost_after).await {
+                    tracing::warn!(%error, task, "the task of a lost worker cannot be settled");
+                }
             }
         }
     }

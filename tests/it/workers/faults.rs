@@ -73,6 +73,53 @@ fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
 }
 
 #[test]
+fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_task() {
+    let Some(mut nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let gate = fixture.folder("gate");
+    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &task, "working");
+    nats.stop();
+    // A worker is lost after two seconds.
+    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 6}));
+    assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
+    nats.start_again();
+    std::fs::write(&gate, "").unwrap();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+}
+
+/// A git that stops shows the moment in which the hub takes the commit.
+#[test]
+fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let gate = fixture.home.write("gate", "");
+    let reached = fixture.folder("reached");
+    let slow = format!(
+        "#!/bin/sh\nPATH='{}'\ncase \"$*\" in *unbundle*) touch '{}'; while test -e '{}'; do sleep 0.02; done ;; esac\nexec git \"$@\"\n",
+        std::env::var("PATH").unwrap(),
+        reached.display(),
+        gate.display(),
+    );
+    fixture.program("git", &slow);
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    wait_for("the bundle of the result", || reached.exists().then_some(()));
+    // A worker is lost after two seconds.
+    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 6}));
+    assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
+    std::fs::remove_file(gate).unwrap();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    let reference = format!("refs/adjutant/{task}");
+    assert_eq!(result["run_report"]["repository"]["reference"], reference, "{result:#}");
+}
+
+#[test]
 fn a_nats_server_whose_disk_is_full_loses_no_task() {
     let Some(program) = newest() else { return };
     // The server stores a message while it has stored less than this.
