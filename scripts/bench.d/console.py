@@ -5,8 +5,9 @@ console.py ADJUTANT
 
 Standard library and Chromium, driven by its DevTools protocol over a pipe. Every page is opened in a new browser
 context, so that nothing of the console is in a cache; hub and browser are ended here, by their own pids. A page of one word
-takes turns with it: what that takes is the browser's own time on this machine at this minute. A round waits until the
-machine is as quiet as QUIET (percent, default 15), a few seconds at most; the busy share is printed.
+takes turns with it: what that takes is the browser's own time on this machine at this minute. A page is opened once the new
+window has loaded the browser's own pages and the machine is as quiet as QUIET (percent, default 15), a few seconds at most;
+the busy share is printed.
 """
 
 import json
@@ -118,13 +119,14 @@ class Browser:
         return session
 
     def paints(self, url):
-        """When the page at `url` was first painted, in milliseconds since somebody went there."""
+        """When the page at `url` was first painted, in milliseconds since somebody went there, and how busy the machine was."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context, width=1280, height=900)["targetId"]
+        share = quiet()
         session = self.open(target, url)
         answer = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
         self.call("Target.disposeBrowserContext", browserContextId=context)
-        return answer["result"]["value"]
+        return answer["result"]["value"] | {"busy": share}
 
     def shown(self, hub, base):
         """How long questions take from their requests until an open page has them, in milliseconds."""
@@ -289,10 +291,7 @@ def measure(adjutant):
         if "Question 0" not in hub.get("/")[0]:
             raise Missed("the overview shows no question")
         word = "http://{}:{}/".format(*bare.server_address)
-        shares, turns = [], []
-        for _ in range(ROUNDS):
-            shares.append(quiet())
-            turns.append((browser.paints(url), browser.paints(word)))
+        turns = [(browser.paints(url), browser.paints(word)) for _ in range(ROUNDS)]
         # The first starts the browser's own processes.
         first, rest = turns[0][0], [console for console, _ in turns[1:]]
         paints = [one["paint"] for one in rest]
@@ -306,7 +305,7 @@ def measure(adjutant):
             "loaded ms": statistics.median(one["loaded"] for one in rest),
             "shown ms": statistics.median(visible), "shown p99 ms": percentile(visible, 0.99), "shown": len(visible),
             "page bytes": len(hub.get("/")[0].encode()), "of": len(rest),
-            "machine busy %": statistics.median(shares), "wire bytes": wire(hub), "pages": pages(hub),
+            "machine busy %": statistics.median(one["busy"] for one in rest), "wire bytes": wire(hub), "pages": pages(hub),
         }
     finally:
         bare.shutdown()
