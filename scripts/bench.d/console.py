@@ -153,8 +153,13 @@ class Browser:
         return times
 
     def remove(self):
-        self.process.kill()
-        self.process.wait()
+        # The end of its pipe ends the browser, which removes what it made outside of its profile.
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
 
 
