@@ -1103,6 +1103,16 @@ fn the_banner_names_the_home_in_the_command_that_opens_the_console_unless_it_is_
 }
 
 #[test]
+fn the_demo_starts_while_another_hub_has_the_default_port() {
+    let fixture = Fixture::new();
+    // It is in use in either case, by this test or by another program.
+    let _taken = std::net::TcpListener::bind("127.0.0.1:7437");
+    let demo = fixture.home.path().join("demo").display().to_string();
+    let hub = ForegroundHub::start(&fixture, &["--home", &demo, "--demo"]);
+    assert!(hub.banner.contains("http://127.0.0.1:") && !hub.banner.contains(":7437"), "{}", hub.banner);
+}
+
+#[test]
 fn one_command_removes_the_demo_and_nothing_else() {
     let fixture = Fixture::new();
     let hub = ForegroundHub::start(&fixture, &["--demo"]);

@@ -377,7 +377,7 @@ fn remember_address(home: &Path, address: SocketAddr) {
     }
 }
 
-/// Listens for HTTP. A hub that a relay starts, with `any_port` and no address in the configuration, listens where the
+/// Listens for HTTP. A hub with the demo or that a relay starts, without an address in the configuration, listens where the
 /// last one did, so that clients over HTTP and open pages find it again; if the default port is in use, at another one.
 /// Returns `None` if the address of `config.toml` cannot be used: agents need the socket, and not that address.
 async fn http_listener(
@@ -386,7 +386,7 @@ async fn http_listener(
     args: &ServeArgs,
 ) -> Result<Option<http::BoundListener>, Failure> {
     let config = &app.config;
-    let any_port = args.any_port && config.http.default_address;
+    let any_port = (args.any_port || args.demo) && config.http.default_address;
     let last =
         std::fs::read_to_string(config.home.join(LAST_ADDRESS)).ok().and_then(|last| last.parse().ok());
     if let Some(last) = last.filter(|last: &SocketAddr| any_port && last.ip() == address.ip())
