@@ -25,15 +25,15 @@ const CALLER: &str = "hub";
 /// Maximum time in which the task of an order ends after its cancellation.
 const END_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The working tree in the folder of an order.
+/// The repository in the folder of an order.
 const TREE: &str = "tree";
 
 /// The folder of private git directories in an order's folder.
 const SCRATCH: &str = "git";
 
 impl Agents {
-    /// Adds the bundle in the folder of an order to `cache`, and makes the working tree in `folder/tree`. The error is a
-    /// sentence fragment.
+    /// Adds the bundle in the folder of an order to `cache`, and makes a repository in `folder/tree`, with the files of
+    /// `.worktreeinclude` alone. The run checks the others out into its worktree. The error is a sentence fragment.
     pub async fn make_tree(&self, order: &Order, folder: &Path, cache: &Path) -> Result<(), String> {
         let tree = folder.join(TREE);
         // An earlier process may have ended in the middle.
@@ -42,6 +42,7 @@ impl Agents {
         let (bundle, included) = (folder.join(BUNDLE_FILE), folder.join(INCLUDED_FILE));
         git.cache_bundle(cache, Some(&*bundle).filter(|bundle| bundle.exists()), &order.commit).await?;
         git.clone_cache(cache, &order.commit, &tree).await?;
+        fs::create_dir_all(tree.join(&order.below)).map_err(|error| error.to_string())?;
         match &order.included {
             Some(commit) => git.unpack_included(&included, commit, &tree).await,
             None => Ok(()),
@@ -79,6 +80,7 @@ impl Agents {
         let path = workdir.path().to_string_lossy().into_owned();
         options.workdir = workdir;
         options.keep = false;
+        options.is_bare = true;
         let id = TaskId::new().map_err(|_| Error::Stopping)?;
         let row = tasks::NewTask {
             id: id.to_string(),

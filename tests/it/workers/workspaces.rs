@@ -1,5 +1,8 @@
 //! What travels to a worker: uncommitted changes, ignored files of a list, and only commits that it does not have.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -42,6 +45,60 @@ fn uncommitted_changes_and_listed_ignored_files_travel_and_stay_as_they_are() {
     );
 }
 
+/// Returns how many files below `folder` have this name. A folder that ends meanwhile has none.
+fn files_named(name: &str, folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files_named(name, &entry.path()),
+            _ => usize::from(entry.file_name() == name),
+        })
+        .sum()
+}
+
+#[test]
+fn a_worker_writes_each_file_once_and_reports_the_changes_of_the_agent_alone() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    for name in ["work/gone.txt", "work/folder/kept.txt", "work/program", "work/old.txt"] {
+        fixture.home.write(name, "text\n");
+    }
+    fixture.home.write("work/.gitattributes", "*.crlf eol=crlf\n");
+    fixture.home.write("work/lines.crlf", "one\r\ntwo\r\n");
+    fixture.home.write("work/.worktreeinclude", "local.env\n");
+    fixture.home.write("work/.gitignore", "local.env\n");
+    fixture.home.write("work/local.env", "KEY=1\n");
+    fixture.commit_all();
+    let program = fixture.folder("work/program");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::remove_file(fixture.folder("work/gone.txt")).unwrap();
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let gate = fixture.folder("gate");
+    // All changes but the last have the length and, on a fast machine, the second of the file that they change.
+    let script = format!(
+        "test ! -e gone.txt && test -x program && test -e local.env && printf 'one\\r\\ntwo\\r\\n' | cmp - lines.crlf || exit 1
+         echo TEXT >folder/kept.txt; chmod -x program; rm old.txt; echo KEY=2 >local.env; echo new >new.txt; echo changed
+         while ! test -e {}; do sleep 0.02; done",
+        gate.display()
+    );
+    let script = fixture.home.write("script.sh", script);
+    let task = delegate(&fixture, &mut peer, &format!("script {}", script.display()));
+    peer.wait_for_activity(3, &task, "changed");
+    assert_eq!(files_named("README.md", &worker.fixture.folder(".adjutant/worker")), 1);
+    std::fs::write(&gate, "").unwrap();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    let repository = &result["run_report"]["repository"];
+    let files: Vec<_> = repository["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(files, ["folder/kept.txt", "new.txt", "old.txt", "program"], "{result:#}");
+    assert_eq!(repository["caller_files"], serde_json::Value::Null, "{result:#}");
+    let reference = format!("refs/adjutant/{task}");
+    let range = format!("{reference}^");
+    let changed = fixture.git(&["diff", "--name-only", &range, &reference]);
+    assert_eq!(changed, "folder/kept.txt\nnew.txt\nold.txt\nprogram\n");
+}
+
 #[test]
 fn a_worker_keeps_no_worktree_of_a_task_that_ended() {
     let Some(nats) = Nats::start() else { return };
@@ -66,7 +123,7 @@ fn a_worker_keeps_no_worktree_of_a_task_that_ended() {
     wait_for("the end of the worktree", || {
         let runs = std::fs::read_dir(worker.fixture.folder(".adjutant/worker/spool")).unwrap();
         let left: Vec<_> =
-            runs.map(|run| run.unwrap().path().join("worktree")).filter(|it| it.exists()).collect();
+            runs.map(|run| run.unwrap().path().join("tree")).filter(|it| it.exists()).collect();
         left.is_empty().then_some(())
     });
     let task = delegate(&fixture, &mut peer, "touch last.txt");

@@ -44,6 +44,9 @@ pub(crate) struct Options {
     #[serde(default)]
     pub(super) checks_may_fail: bool,
     pub(crate) worktree: bool,
+    /// Whether the repository around `workdir` has no file checked out: a worker made it for this task.
+    #[serde(default)]
+    pub(crate) is_bare: bool,
     pub(crate) workdir: Workdir,
 }
 
@@ -90,6 +93,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         agent_checks: agent.checks.len(),
         checks_may_fail: agent.checks_may_fail,
         worktree: request.isolation == Isolation::Worktree,
+        is_bare: false,
         workdir,
     };
     tasks::NewTask {

@@ -95,8 +95,12 @@ async fn worktree_baseline(
         return Err("the working directory is in no commit, so no worktree has it".to_owned());
     }
     set_up(context, run, workspace).await?;
-    let snapshot = git.snapshot(&inner, INNER).await?;
-    let caller = Some(git.snapshot(&repository, CALLER).await);
+    let snapshot = if run.options.setup.is_empty() {
+        git.snapshot_of_checkout(&inner, INNER).await?
+    } else {
+        git.snapshot(&inner, INNER).await?
+    };
+    let caller = if run.options.is_bare { None } else { Some(git.snapshot(&repository, CALLER).await) };
     Ok(Baseline { repository, inner, snapshot, worktree: Some(worktree), caller })
 }
 

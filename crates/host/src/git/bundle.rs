@@ -134,9 +134,11 @@ mod tests {
         let cache = folder.join("cache.git");
         there.cache_bundle(&cache, Some(&bundle), &base).await.unwrap();
         there.clone_cache(&cache, &base, &clone).await.unwrap();
-        assert_eq!(run(&clone, &["status", "--porcelain"]), "");
-        std::fs::write(clone.join("b.txt"), "two\n").unwrap();
-        let inner = there.find(&clone).await.unwrap();
+        let tree = folder.join("tree");
+        there.add_worktree(&there.find(&clone).await.unwrap(), &tree, "task").await.unwrap();
+        assert_eq!(run(&tree, &["status", "--porcelain"]), "");
+        std::fs::write(tree.join("b.txt"), "two\n").unwrap();
+        let inner = there.find(&tree).await.unwrap();
         let author = Author { name: "A".to_owned(), email: "a@example.org".to_owned() };
         let (commit, _) = there.commit(&inner, "result", &author, "second").await.unwrap();
         let result = folder.join("in.bundle");

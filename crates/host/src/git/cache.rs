@@ -55,8 +55,9 @@ impl Git {
         .await
     }
 
-    /// Makes a repository with a working tree at `commit` in the new folder `place`, from the cache `cache`. The
-    /// objects are copies, because an agent in the new repository may change its files.
+    /// Makes a repository with the HEAD `commit` in the new folder `place`, from the cache `cache`. No file is checked
+    /// out, because the task gets a worktree of it. The objects are copies, because an agent in the new repository may
+    /// change its files.
     pub async fn clone_cache(&self, cache: &Path, commit: &str, place: &Path) -> Result<(), String> {
         fs::create_dir_all(place).map_err(|error| error.to_string())?;
         let init = ["init", "--quiet", "--template=", object_format(commit)];
@@ -75,8 +76,7 @@ impl Git {
             };
             copy().map_err(|error| error.to_string())
         })
-        .await?;
-        self.ask(place, &["read-tree", "--reset", "-u", commit], &[], b"", MAX_LISTING_BYTES).await.map(drop)
+        .await
     }
 }
 

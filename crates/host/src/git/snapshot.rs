@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use super::private_dir::{Attributes, PrivateDir, copy_index, join, remove_file, split};
+use super::private_dir::{Attributes, Entry, PrivateDir, copy_index, join, remove_file, split};
 use super::repository::Repository;
 use super::state::{State, add_nested, changes, read_state};
 use super::{Git, MAX_LISTING_BYTES, blocking, name};
@@ -91,11 +91,31 @@ impl Git {
     /// snapshots that are compared have the same one. The first of them copies the repository's index, so that git
     /// reads only files that differ from it.
     pub async fn snapshot(&self, repository: &Repository, look: &str) -> Result<Snapshot, String> {
+        self.take_snapshot(repository, look, false).await
+    }
+
+    /// Takes the first snapshot of a worktree that [`Git::add_worktree`] has just made, where no program has run yet.
+    /// Git would read nearly all files again, because they are as new as its index.
+    pub async fn snapshot_of_checkout(
+        &self,
+        repository: &Repository,
+        look: &str,
+    ) -> Result<Snapshot, String> {
+        self.take_snapshot(repository, look, true).await
+    }
+
+    async fn take_snapshot(
+        &self,
+        repository: &Repository,
+        look: &str,
+        is_as_in_index: bool,
+    ) -> Result<Snapshot, String> {
         let private = PrivateDir::open(self.scratch.join(look), repository).await?;
         let index = private.index();
         let is_first = !index.exists();
+        let mut entries = BTreeMap::new();
         if is_first {
-            self.adopt_index(repository, &private).await?;
+            entries = self.adopt_index(repository, &private).await?;
         }
         let listing = self.look(&private, &index, &others(&private, &["--cached"]), b"").await?;
         let mut paths: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -121,7 +141,10 @@ impl Git {
                 self.nested_files(&private, &repository.top.join(OsStr::from_bytes(&folder))).await?;
             sort(&folder, &listing, &mut nested);
         }
-        let files = self.read_files(&private, &repository.top, paths).await?;
+        // An entry that was left out, or a file that is in no entry, has to be read.
+        let is_known = is_as_in_index && paths.len() == entries.len();
+        let files =
+            if is_known { entries } else { self.read_files(&private, &repository.top, paths).await? };
         // Later looks list what is ignored only where the rules have changed.
         let ignored = if is_first { self.ignored(&private).await? } else { BTreeSet::new() };
         let repository = repository.clone();
@@ -149,38 +172,50 @@ impl Git {
 
     /// Copies the repository's index, without the entries whose file has to be read: entries with a flag that hides
     /// changes, conflicts, submodules, and contents that a filter has converted. An index that git cannot read is left
-    /// out, so that all files are read.
-    async fn adopt_index(&self, repository: &Repository, private: &PrivateDir) -> Result<(), String> {
+    /// out, so that all files are read. Returns the modes and the ids of the copied entries.
+    async fn adopt_index(
+        &self,
+        repository: &Repository,
+        private: &PrivateDir,
+    ) -> Result<BTreeMap<String, String>, String> {
         let index = private.index();
         let (git_dir, copy) = (repository.git_dir.clone(), index.clone());
         blocking(move || copy_index(&git_dir, &copy)).await?;
         if !index.exists() {
-            return Ok(());
+            return Ok(BTreeMap::new());
         }
-        let sizes = ["ls-files", "-z", "--format=%(objectsize)%x09%(path)"];
-        let (Ok(entries), Ok(sizes)) =
-            (self.entries(private, &index).await, self.look(private, &index, &sizes, b"").await)
-        else {
-            return remove_file(&index);
+        let Ok(entries) = self.entries(private, &index).await else {
+            return remove_file(&index).map(|()| BTreeMap::new());
         };
+        // Git 2.39 has no sizes in `ls-files --format`.
+        let ids: String = entries.iter().flat_map(|entry| [entry.id.as_str(), "\n"]).collect();
+        let sizes = ["cat-file", "--batch-check=%(objectsize)"];
+        let sizes = self.look(private, &index, &sizes, ids.as_bytes()).await?;
         let top = repository.top.clone();
-        let dropped = blocking(move || {
-            let entries = entries.into_iter().filter(|entry| {
-                entry.tag.is_ascii_lowercase()
+        let (dropped, kept) = blocking(move || {
+            let sizes = String::from_utf8_lossy(&sizes);
+            let mut sizes = sizes.lines().map(|line| line.parse::<u64>().ok());
+            let (mut dropped, mut kept) = (Vec::new(), BTreeMap::new());
+            for entry in entries {
+                let size = sizes.next().flatten();
+                let found = top.join(OsStr::from_bytes(&entry.path)).symlink_metadata().ok();
+                let is_converted = size.zip(found).is_some_and(|(size, found)| found.len() != size);
+                if is_converted
+                    || entry.tag.is_ascii_lowercase()
                     || entry.tag == b'S'
                     || entry.stage != "0"
                     || entry.mode == "160000"
-            });
-            let converted = split(&sizes).filter_map(|line| {
-                let tab = line.iter().position(|byte| *byte == b'\t')?;
-                let size: u64 = std::str::from_utf8(&line[..tab]).ok()?.parse().ok()?;
-                let found = top.join(OsStr::from_bytes(&line[tab + 1..])).symlink_metadata().ok()?;
-                (found.len() != size).then(|| line[tab + 1..].to_owned())
-            });
-            Ok(entries.map(|entry| entry.path).chain(converted).collect::<Vec<_>>())
+                {
+                    dropped.push(entry.path);
+                } else {
+                    kept.extend([value(&entry)]);
+                }
+            }
+            Ok((dropped, kept))
         })
         .await?;
-        self.forget(private, &dropped).await
+        self.forget(private, &dropped).await?;
+        Ok(kept)
     }
 
     /// Returns the files and folders that are ignored now.
@@ -244,9 +279,7 @@ impl Git {
                 self.look(private, &private.index(), &[&add, options].concat(), &input).await?;
             }
         }
-        for entry in self.entries(private, &private.index()).await? {
-            files.insert(name(&entry.path), format!("{} {}", entry.mode, entry.id));
-        }
+        files.extend(self.entries(private, &private.index()).await?.iter().map(value));
         // Git leaves out names that it does not allow, such as those below a folder `.GIT`.
         for path in stored.iter().chain(&hashed) {
             if let Ok(found) = top.join(OsStr::from_bytes(path)).symlink_metadata() {
@@ -364,6 +397,11 @@ impl Git {
     }
 }
 
+/// Returns the path of an entry, and its mode and id.
+fn value(entry: &Entry) -> (String, String) {
+    (name(&entry.path), format!("{} {}", entry.mode, entry.id))
+}
+
 /// Returns [`OTHERS`] with the private copy of `info/exclude`, and `options` after it.
 fn others(private: &PrivateDir, options: &[&str]) -> Vec<OsString> {
     let exclude = private.folder.join("info/exclude").into_os_string();
@@ -419,3 +457,6 @@ pub(super) fn parse_numbers(listing: &[u8]) -> HashMap<String, (Option<u64>, Opt
     }
     numbers
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,8 +126,11 @@ async fn the_second_bundle_has_only_what_is_new() {
     assert!(thin * 20 < whole, "{thin} of {whole}");
     machines.there.cache_bundle(&cache, Some(&bundle), &second).await.unwrap();
     machines.there.cache_bundle(&cache, None, &second).await.unwrap();
-    let place = machines.folder.join("tree");
-    machines.there.clone_cache(&cache, &second, &place).await.unwrap();
+    let (clone, place) = (machines.folder.join("clone"), machines.folder.join("tree"));
+    machines.there.clone_cache(&cache, &second, &clone).await.unwrap();
+    assert_eq!(fs::read_dir(&clone).unwrap().count(), 1, "no file is checked out");
+    let repository_there = machines.there.find(&clone).await.unwrap();
+    machines.there.add_worktree(&repository_there, &place, "task").await.unwrap();
     assert_eq!(fs::read_to_string(place.join("a.txt")).unwrap(), "two\n");
     assert_eq!(fs::read_to_string(place.join("big.txt")).unwrap(), noise.concat());
     run(&place, &["fsck", "--strict"]);
