@@ -14,7 +14,7 @@ use super::lane;
 use super::run_report::{FailureReport, Outcome, RunReport};
 use super::task::{TaskEvent, TaskId};
 use super::worker_order::{Claimed, Offer, RemoteAgent, Reply};
-use super::workspace_bundle::{ORDER_FILE, forget, pack, unpack};
+use super::workspace_bundle::{BUNDLE_FILE, INCLUDED_FILE, ORDER_FILE, forget, pack, unpack};
 use adjutant_base::events::Event;
 use adjutant_store::tasks::{self, Ending, Lease, NewEvent, State};
 use adjutant_store::{Millis, workers};
@@ -62,15 +62,18 @@ impl Agents {
     /// Claims a task for a worker, and writes its order and its bundles. The lease ends after `lease` without a report.
     /// The bundles have at most `max_bundle` bytes each, and leave out the `commits`, which the worker has. The error
     /// is a text for the worker, and begins with `stale:` if the offer is outdated; the task is queued still, or has
-    /// ended.
+    /// ended. A claim `again` of a worker that got no answer to the first one returns what that one claimed.
     pub async fn claim_for_worker(
         &self,
         ticket: &Lease,
         worker: &str,
         (lease, max_bundle): (Duration, u64),
-        commits: &[String],
+        (commits, again): (&[String], bool),
     ) -> Result<Claimed, String> {
         let context = &*self.context;
+        if again && let Some(claimed) = self.claimed_before(ticket, worker, lease).await? {
+            return Ok(claimed);
+        }
         let row = tasks::get(&context.store, &ticket.task).await.map_err(|error| error.to_string())?;
         let current = row.filter(|row| row.state == State::Queued && row.fence == ticket.fence);
         let Some(row) = current else {
@@ -89,6 +92,29 @@ impl Agents {
         context.notify_changed(&row.id);
         context.events.send(Event::TasksChanged);
         Ok(Claimed { fence: row.fence, order_bytes: order.len() as u64, bundle_bytes })
+    }
+
+    /// Returns what an earlier claim with this ticket gave `worker`, if its agent is not started, and renews its lease.
+    async fn claimed_before(
+        &self,
+        ticket: &Lease,
+        worker: &str,
+        lease: Duration,
+    ) -> Result<Option<Claimed>, String> {
+        let context = &*self.context;
+        let claimed = Lease { task: ticket.task.clone(), fence: ticket.fence + 1 };
+        let row = held(context, &claimed, worker).await.map_err(|error| error.to_string())?;
+        if row.is_none_or(|row| row.spool.is_some()) {
+            return Ok(None);
+        }
+        let extended = tasks::extend(&context.store, &claimed, lease_end(lease), None).await;
+        if extended.map_err(|error| error.to_string())?.is_none() {
+            return Ok(None);
+        }
+        let folder = context.folder(&claimed.task);
+        let bytes = |name| folder.join(name).metadata().map_or(0, |found| found.len());
+        let (order_bytes, bundle_bytes) = (bytes(ORDER_FILE), bytes(BUNDLE_FILE) + bytes(INCLUDED_FILE));
+        Ok(Some(Claimed { fence: claimed.fence, order_bytes, bundle_bytes }))
     }
 
     /// Returns the folder of a task that `worker` holds with this fence; `None` when it does not.

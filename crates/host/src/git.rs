@@ -31,6 +31,11 @@ use crate::process::{self, CommandOutput};
 /// Timeout of one command. A snapshot of a huge tree that takes longer is left out of the run report.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Commands that read or write all objects or files of a repository, and their timeout. It ends a git that hangs, and is
+/// far above what gigabytes take.
+const BULK_COMMANDS: [&str; 5] = ["add", "bundle", "checkout-index", "read-tree", "repack"];
+const BULK_TIMEOUT: Duration = Duration::from_mins(30);
+
 /// Maximum bytes of a listing of files.
 const MAX_LISTING_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -100,8 +105,12 @@ impl Git {
         let mut argv = vec![OsString::from("git")];
         argv.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]).map(OsString::from));
         argv.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
+        let is_bulk = arguments
+            .first()
+            .is_some_and(|command| BULK_COMMANDS.iter().any(|bulk| command.as_ref() == *bulk));
+        let timeout = if is_bulk { BULK_TIMEOUT } else { GIT_TIMEOUT };
         let env = [&self.env[..], env].concat();
-        let answer = process::output_with_input(&argv, folder, &env, input, limit, GIT_TIMEOUT).await?;
+        let answer = process::output_with_input(&argv, folder, &env, input, limit, timeout).await?;
         if answer.code == Some(0) {
             return Ok(answer);
         }

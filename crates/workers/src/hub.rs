@@ -4,7 +4,8 @@ mod arrivals;
 mod requests;
 mod streams;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,7 +38,7 @@ const OFFER_DELAY: Duration = Duration::from_millis(50);
 const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before a task that cannot travel is offered again. A commit of its changes may make it travel.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
-/// Requests that are answered at the same time, but for those of streams.
+/// Requests of a kind that are answered at the same time, but for those of streams.
 const MAX_REQUESTS: usize = 16;
 
 /// The kinds of messages that a hub answers.
@@ -60,10 +61,11 @@ pub struct Hub {
     /// The connections of agents on workers, and the place where the hub takes them.
     streams: Streams,
     arrivals: Arrivals,
-    /// The places of requests other than those of streams.
+    /// The places of requests that are answered soon, and of those that use a repository, which may take minutes.
     slots: Semaphore,
-    /// The tasks whose folder or repository a request uses now.
-    busy: Mutex<HashSet<String>>,
+    repository_slots: Semaphore,
+    /// The tasks whose folder or repository a request uses now, and the worker that sent it.
+    busy: Mutex<HashMap<String, String>>,
     /// The ends of the pauses in which tasks are not offered, by task and fence.
     quiet: Mutex<HashMap<(String, i64), Instant>>,
 }
@@ -75,9 +77,21 @@ impl Hub {
         if config.nats.is_some() {
             agents.serve_workers();
         }
-        let (streams, slots) = (Streams::default(), Semaphore::new(MAX_REQUESTS));
-        let (busy, quiet) = (Mutex::default(), Mutex::default());
-        Self { agents, config, id, home, account: None, streams, arrivals, slots, busy, quiet }
+        let (slots, repository_slots) = (Semaphore::new(MAX_REQUESTS), Semaphore::new(MAX_REQUESTS));
+        let (streams, busy, quiet) = (Streams::default(), Mutex::default(), Mutex::default());
+        Self {
+            agents,
+            config,
+            id,
+            home,
+            account: None,
+            streams,
+            arrivals,
+            slots,
+            repository_slots,
+            busy,
+            quiet,
+        }
     }
 
     /// Serves workers until `stop`; returns at once where no NATS server is configured.
@@ -130,7 +144,7 @@ impl Hub {
         };
         let open = self.account.is_none();
         requests
-            .for_each_concurrent(MAX_REQUESTS + 2 * MAX_STREAMS, |message| async move {
+            .for_each_concurrent(2 * MAX_REQUESTS + 2 * MAX_STREAMS, |message| async move {
                 let Some(inbox) = message.reply else { return };
                 let Some(id) = sender(&message.subject, &inbox, open) else {
                     return tracing::warn!(subject = %message.subject, "a request names an inbox of another process");
@@ -218,7 +232,11 @@ impl Hub {
         let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         quiet.retain(|_, until| *until > now);
-        let is_due = |offer: &Offer| !quiet.contains_key(&(offer.task.clone(), offer.fence));
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = |offer: &Offer| {
+            // A task whose bundle is made for a worker is queued still.
+            !quiet.contains_key(&(offer.task.clone(), offer.fence)) && !busy.contains_key(&offer.task)
+        };
         offers.into_iter().filter(|offer| can_be_subject(&offer.runner) && is_due(offer)).collect()
     }
 
@@ -227,11 +245,16 @@ impl Hub {
         quiet.insert((task, fence), Instant::now() + duration);
     }
 
-    /// Reserves a task for one request, because two that pack or unpack it at once would use the same files. `None` while
-    /// another request has it.
-    fn reserve(&self, task: &str) -> Option<Reservation<'_>> {
-        let is_free = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned());
-        is_free.then(|| Reservation { hub: self, task: task.to_owned() })
+    /// Reserves a task for one request of `worker`, because two that pack or unpack it at once would use the same files.
+    /// The error is the worker whose request has it.
+    fn reserve(&self, task: &str, worker: &str) -> Result<Reservation<'_>, String> {
+        match self.busy.lock().unwrap_or_else(PoisonError::into_inner).entry(task.to_owned()) {
+            Entry::Occupied(entry) => Err(entry.get().clone()),
+            Entry::Vacant(entry) => {
+                entry.insert(worker.to_owned());
+                Ok(Reservation { hub: self, task: task.to_owned() })
+            }
+        }
     }
 
     /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub and after each time in which

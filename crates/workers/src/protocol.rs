@@ -67,6 +67,9 @@ pub(crate) enum Body {
     Claim {
         /// Commits of the hub's repositories that the worker has.
         commits: Vec<String>,
+        /// Whether the worker got no answer to an earlier request of this claim.
+        #[serde(default)]
+        again: bool,
     },
     /// A part of a file of the hub.
     Read { file: HubFile, offset: u64 },
@@ -123,6 +126,8 @@ pub(crate) enum Response {
         /// Maximum bytes of a result.
         max_bytes: u64,
     },
+    /// An earlier request of this claim is carried out: the bundles are made.
+    Packing,
     /// A part of a file, or of a stream; an empty one of a stream says that there is nothing yet.
     Data {
         data: String,

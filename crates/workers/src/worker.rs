@@ -189,7 +189,10 @@ impl Worker {
             tracing::warn!(theirs, ours = VERSION, "the hub of a ticket has another version of the protocol");
             return acknowledge(&message, AckKind::Nak(Some(PULL_TIMEOUT))).await;
         }
-        match self.claim(&ticket).await {
+        let Some(claimed) = self.stop.run_until_cancelled(self.claim(&ticket, &message)).await else {
+            return acknowledge(&message, AckKind::Nak(None)).await;
+        };
+        match claimed {
             Ok(Some(mut assignment)) => {
                 assignment.message = Some(message);
                 self.end(assignment).await;

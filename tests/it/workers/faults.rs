@@ -268,3 +268,34 @@ fn a_claimed_task_whose_runner_the_worker_does_not_have_fails_at_once() {
     let result = ended(&mut peer, &task);
     assert_eq!(result["failure"]["class"], "not_installed", "{result:#}\n{}", worker.log());
 }
+
+/// The hub's git needs longer for a bundle than a short command of git gets, and longer than a worker waits for an answer.
+#[test]
+fn a_bundle_that_takes_long_is_made_once_and_its_task_runs() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (made, path) = (fixture.folder("made"), std::env::var("PATH").unwrap());
+    fixture.program(
+        "git",
+        &format!(
+            "#!/bin/sh\ncase \"$*\" in *'bundle create'*) sleep 21; echo made >>'{}' ;; esac\nPATH='{path}' exec git \"$@\"\n",
+            made.display(),
+        ),
+    );
+    let (_hub, mut peer) = hub(&fixture);
+    let mut raw = RawNats::connect(nats.url(), None);
+    for subject in ["adj.*.hub.*", "_INBOX.>"] {
+        assert_eq!(raw.subscribe(subject), None);
+    }
+    let worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    let claim = raw.next(|message| message.json()["body"]["kind"] == "claim");
+    raw.next(|message| message.json()["kind"] == "packing");
+    wait_for("the bundle", || made.exists().then_some(()));
+    let claimed = raw.next(|message| message.json()["kind"] == "claimed").json();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    let attempts = result["run_report"]["attempts"].as_array().unwrap();
+    assert_eq!((attempts.len(), &claimed["fence"]), (1, &json!(claim.json()["fence"].as_i64().unwrap() + 1)));
+    assert_eq!(std::fs::read_to_string(&made).unwrap(), "made\n");
+}

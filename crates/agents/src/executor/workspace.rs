@@ -70,7 +70,13 @@ async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Resu
         ));
     }
     let worktree = run.folder.join(WORKTREE);
-    let made = git.add_worktree(&repository, &worktree, &run.row.id).await;
+    let made = tokio::select! {
+        made = git.add_worktree(&repository, &worktree, &run.row.id) => made,
+        () = run.ending() => {
+            git.remove_worktree(&repository, &worktree, &run.row.id).await?;
+            Err("the task ends".to_owned())
+        }
+    };
     made.map_err(|reason| format!("the worktree of the task cannot be made: {reason}"))?;
     let baseline = worktree_baseline(context, run, &git, repository.clone(), &worktree).await;
     if baseline.is_err() {

@@ -51,17 +51,30 @@ impl Hub {
         let lease = Lease { task: request.task.clone(), fence: request.fence };
         let is_of_stream =
             matches!(request.body, Body::Open { .. } | Body::Send { .. } | Body::Receive { .. });
-        // A request of a stream waits, and must not keep a place from the others.
-        let _slot = if is_of_stream { None } else { self.slots.acquire().await.ok() };
-        let uses_files = matches!(request.body, Body::Claim { .. } | Body::Finish { .. });
-        let reservation = if uses_files { self.reserve(&lease.task) } else { None };
-        if uses_files && reservation.is_none() {
-            return Response::Later { reason: "another request about the task is carried out".to_owned() };
-        }
+        let uses_repository = matches!(request.body, Body::Claim { .. } | Body::Finish { .. });
+        let _reservation = match uses_repository.then(|| self.reserve(&lease.task, id)).transpose() {
+            Ok(reservation) => reservation,
+            Err(holder) if holder == id && matches!(request.body, Body::Claim { again: true, .. }) => {
+                return Response::Packing;
+            }
+            Err(_) => {
+                return Response::Later {
+                    reason: "another request about the task is carried out".to_owned(),
+                };
+            }
+        };
+        // A request of a stream waits, and must not keep a place from the others; a long one must not from reports.
+        let _slot = if is_of_stream {
+            None
+        } else if uses_repository {
+            self.repository_slots.acquire().await.ok()
+        } else {
+            self.slots.acquire().await.ok()
+        };
         let name = worker.as_ref().map_or(id, |worker| worker.name.as_str());
         let answered = match request.body {
-            Body::Claim { commits } => match self.may_claim(worker.as_ref(), &lease.task).await {
-                Ok(()) => Ok(self.claim(&lease, (id, name), &commits).await),
+            Body::Claim { commits, again } => match self.may_claim(worker.as_ref(), &lease.task).await {
+                Ok(()) => Ok(self.claim(&lease, (id, name), (&commits, again)).await),
                 Err(reason) => Ok(refused(reason)),
             },
             Body::Progress { started, events } => {
@@ -93,10 +106,15 @@ impl Hub {
         if has { Ok(()) } else { Err(format!("the task needs a worker with the label `{label}`")) }
     }
 
-    async fn claim(&self, ticket: &Lease, (worker, name): (&str, &str), commits: &[String]) -> Response {
+    async fn claim(
+        &self,
+        ticket: &Lease,
+        (worker, name): (&str, &str),
+        (commits, again): (&[String], bool),
+    ) -> Response {
         let (lost_after, max_bytes) = (self.config.lost_after, self.config.max_bundle_bytes);
         let commits = commits.get(..MAX_COMMITS).unwrap_or(commits);
-        match self.agents.claim_for_worker(ticket, worker, (lost_after, max_bytes), commits).await {
+        match self.agents.claim_for_worker(ticket, worker, (lost_after, max_bytes), (commits, again)).await {
             Ok(claimed) => {
                 tracing::info!(task = ticket.task, worker = name, "a worker has a task");
                 let report = REPORT_INTERVAL.min(lost_after / 4);

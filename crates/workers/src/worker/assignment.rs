@@ -11,6 +11,7 @@ use futures::StreamExt as _;
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::claim::Claim;
+use super::hub_client::ask;
 use super::outbox::Parcel;
 use super::{Worker, acknowledge};
 use crate::files::{put_synced, write_chunk};
@@ -27,6 +28,11 @@ const MAX_EVENT_BYTES: usize = 2 * CHUNK_BYTES;
 
 /// Maximum bytes of an order.
 const MAX_ORDER_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Time that a claim waits for its response before the worker asks whether the hub is making the bundles, and then the
+/// time between two such questions.
+const CLAIM_TIMEOUT: Duration = Duration::from_secs(5);
+const PACKING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The file of the claim in the folder of an assignment.
 const CLAIM: &str = "claim.json";
@@ -83,7 +89,11 @@ impl Assignment {
 
 impl Worker {
     /// Claims the task of a ticket. `None` when the hub refuses, with its reason in the log.
-    pub(super) async fn claim(&self, ticket: &Ticket) -> Result<Option<Assignment>, String> {
+    pub(super) async fn claim(
+        &self,
+        ticket: &Ticket,
+        message: &jetstream::Message,
+    ) -> Result<Option<Assignment>, String> {
         let mut claim = Claim {
             hub: ticket.hub.clone(),
             task: ticket.task.clone(),
@@ -98,11 +108,13 @@ impl Worker {
         }
         let caches = self.caches.clone().read_owned().await;
         let commits = self.cached_commits(&ticket.hub).await;
-        match self.ask(&claim, Body::Claim { commits }).await? {
+        match self.ask_for_task(&claim, message, commits).await? {
             Response::Claimed { fence, report_ms, max_bytes, .. } => {
                 (claim.fence, claim.report_ms, claim.max_bytes) = (fence, report_ms, max_bytes);
                 let folder = self.settings.folder.join(format!("{}-{fence}", claim.task));
-                fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+                fs::create_dir_all(&self.settings.folder).map_err(|error| error.to_string())?;
+                // It fails where a ticket that came twice got the same claim.
+                fs::create_dir(&folder).map_err(|error| error.to_string())?;
                 tracing::info!(task = claim.task, "claimed");
                 Ok(Some(Assignment { claim, folder, message: None, caches: Some(caches) }))
             }
@@ -111,6 +123,28 @@ impl Worker {
                 Ok(None)
             }
             _ => Err("the hub sent an unexpected answer".to_owned()),
+        }
+    }
+
+    /// Sends a claim, and sends it again while the hub makes its bundles.
+    async fn ask_for_task(
+        &self,
+        claim: &Claim,
+        message: &jetstream::Message,
+        commits: Vec<String>,
+    ) -> Result<Response, String> {
+        let mut again = false;
+        loop {
+            let body = Body::Claim { commits: commits.clone(), again };
+            match ask(&self.client, &self.settings.id, claim, body, CLAIM_TIMEOUT).await {
+                Ok(Response::Packing) => tokio::time::sleep(PACKING_INTERVAL).await,
+                Ok(Response::Later { reason }) => return Err(reason),
+                Ok(response) => return Ok(response),
+                Err(reason) if again => return Err(reason),
+                Err(_) => {}
+            }
+            acknowledge(message, AckKind::Progress).await;
+            again = true;
         }
     }
 

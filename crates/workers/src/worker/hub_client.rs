@@ -6,7 +6,7 @@ use super::Worker;
 use super::claim::Claim;
 use crate::protocol::{Body, Request, Response, VERSION, hub_subject};
 
-/// Time that a request waits for its response. A claim makes a bundle first.
+/// Time that a request waits for its response. The hub takes over a result before it answers.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Pause before a worker sends the same request again.
