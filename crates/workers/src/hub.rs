@@ -261,14 +261,15 @@ impl Hub {
     /// the hub had no connection, because they could not report in it.
     async fn settle(&self, client: &async_nats::Client) {
         let lost_after = self.config.lost_after;
-        let mut wait = lost_after;
+        let mut since = Instant::now();
         loop {
-            tokio::time::sleep(wait).await;
+            tokio::time::sleep(RECONCILE_INTERVAL).await;
             if client.connection_state() != State::Connected {
-                wait = lost_after;
+                since = Instant::now();
+            }
+            if since.elapsed() < lost_after {
                 continue;
             }
-            wait = RECONCILE_INTERVAL;
             let lost = match self.agents.tasks_of_lost_workers().await {
                 Ok(lost) => lost,
                 Err(error) => {
@@ -278,7 +279,7 @@ impl Hub {
             };
             for task in lost {
                 // A request about the task is carried out, so its worker is not lost.
-                let Some(_reservation) = self.reserve(&task) else { continue };
+                let Ok(_reservation) = self.reserve(&task, &self.id) else { continue };
                 if let Err(error) = self.agents.settle_task_of_lost_worker(&task, lost_after).await {
                     tracing::warn!(%error, task, "the task of a lost worker cannot be settled");
                 }

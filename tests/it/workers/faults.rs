@@ -75,15 +75,15 @@ fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
 #[test]
 fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_task() {
     let Some(mut nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    // A worker tries to connect again after four seconds at most.
+    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 2", "= 8"));
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
     let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
     peer.wait_for_activity(3, &task, "working");
     nats.stop();
-    // A worker is lost after two seconds.
-    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 6}));
+    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 11}));
     assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
     nats.start_again();
     std::fs::write(&gate, "").unwrap();
