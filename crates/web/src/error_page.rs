@@ -41,7 +41,7 @@ impl IntoResponse for Failure {
                         "This link was given to another program, and an agent may have started this one."
                     }
                 };
-                (StatusCode::UNAUTHORIZED, "Who is there?", Some(text))
+                (StatusCode::UNAUTHORIZED, "Log in", Some(text))
             }
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, "That request cannot be read", Some(*text)),
             Self::WrongMethod => (

@@ -143,7 +143,7 @@ fn the_forms_are_accessible() {
         browser.open(&address(&link));
         browser.open(&address("/settings/access"));
         browser.evaluate("document.querySelectorAll('details.login').forEach((one) => { one.open = true; })");
-        let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
+        let scrolled = browser.evaluate(&format!("document.documentElement.scrollWidth > {width}"));
         assert_eq!(scrolled, false, "the page is wider than the window");
         assert_accessible(&mut browser, &axe, "the forms");
     }

@@ -494,11 +494,26 @@ fn pages_are_accessible_and_fit_every_width() {
             );
             let background = browser.evaluate("getComputedStyle(document.body).backgroundColor");
             assert_eq!(background == json!("rgb(18, 21, 20)"), dark, "{name} {look}: {background}");
-            let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
+            // The window of a phone grows with a page that is too wide.
+            let scrolled = browser.evaluate(&format!("document.documentElement.scrollWidth > {width}"));
             assert_eq!(scrolled, json!(false), "{name} {look}: the page is wider than the window");
             assert_accessible(&mut browser, &axe, &format!("{name} {look}"));
         }
     }
+}
+
+#[test]
+fn a_table_of_an_agent_is_a_table_on_a_phone_and_scrolls() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let cells = "| the index is built while orders are written ".repeat(4);
+    let table = format!("| plan | locks | time | risk |\n|---|---|---|---|\n{cells}|\n");
+    ask(&console, 1, "How?", &table, &[field("answer", "", choice(&["A", "B"], 1))], "normal");
+    browser.set_window(PHONE, 900, false);
+    browser.open(&console.url("/"));
+    let seen = "[document.querySelector('.prose th').getBoundingClientRect().width > 20, document.documentElement.scrollWidth,
+        (table => table.scrollWidth > table.clientWidth)(document.querySelector('.prose table'))]";
+    assert_eq!(browser.evaluate(seen), json!([true, PHONE, true]));
 }
 
 /// Has axe-core look for anything serious on the open page.

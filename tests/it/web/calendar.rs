@@ -126,7 +126,7 @@ fn the_week_page_is_accessible_and_fits_every_width() {
         browser.set_window(width, 900, dark);
         browser.open(&hub.url(path));
         browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
-        let wider = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
+        let wider = browser.evaluate(&format!("document.documentElement.scrollWidth > {width}"));
         assert_eq!(wider, json!(false), "{path} {width}: the page is wider than the window");
         assert_accessible(&mut browser, &axe, &format!("{path} {width} {dark}"));
     }

@@ -154,11 +154,11 @@ fn no_question_page_waits_for_git() {
     until("/questions", "<code class=\"branch\">main</code>");
     home.write("held", "");
     git(&["checkout", "--quiet", "-b", "release"]);
-    let old = until(question, "<dt>As of</dt>");
+    let old = until(question, "Workspace <span class=\"count\">as of");
     assert!(old.contains("<dt>Branch</dt><dd><code>main</code>"), "{old}");
     std::fs::remove_file(&held).unwrap();
     let new = until(question, "<dt>Branch</dt><dd><code>release</code>");
-    assert!(!new.contains("<dt>As of</dt>"), "{new}");
+    assert!(!new.contains("class=\"count\">as of"), "{new}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const MAX_INLINE_BYTES: usize = 4096;
 const MAX_BUTTONS: usize = 6;
 
 /// Number of colours for askers; `static/style.css` has as many.
-const HUES: u8 = 12;
+const HUES: u8 = 9;
 
 /// Returns a question for a list, with the branch of its folder if that is known.
 pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value {
@@ -87,9 +87,9 @@ pub(in crate::pages) fn label_parts(label: &str) -> Value {
 }
 
 /// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client
-/// runs if that is unrelated, and a colour that depends only on name and workspace.
+/// runs if that is unrelated, and a colour that depends on the name alone.
 pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Value {
-    let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
+    let digest = Sha256::digest(&question.client);
     context! {
         client => if question.client.is_empty() { "an agent without a name" } else { &question.client },
         workspace => (!question.workspace.is_empty()).then(|| env::with_tilde(question.workspace.as_ref())),
