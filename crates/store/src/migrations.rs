@@ -26,6 +26,7 @@ pub(super) const FILES: &[(i64, &str, &str)] = &[
     (9, "answer files", include_str!("../migrations/0009_answer_files.sql")),
     (10, "users of questions", include_str!("../migrations/0010_users_of_questions.sql")),
     (11, "start page", include_str!("../migrations/0011_start_page.sql")),
+    (12, "order of lanes", include_str!("../migrations/0012_order_of_lanes.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

@@ -12,7 +12,7 @@ mod story;
 mod tls;
 mod workers;
 
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqlSafeStr as _};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _, SqlSafeStr as _};
 use tempfile::TempDir;
 
 use super::tasks::{Claim, NewTask, OF_POSTGRES, OF_SQLITE, QueueLimits, STATEMENTS, Slots};
@@ -107,6 +107,46 @@ async fn the_start_page_reads_tasks_and_questions_in_the_order_of_an_index() {
         assert!(plan[0].3.ends_with("tasks_unended"), "{plan:?}");
         assert!(!plan.iter().any(|(.., step)| step.contains("TEMP B-TREE")), "{plan:?}");
     }
+}
+
+/// Enters 10,000 callers with a task each, and returns the plan of a claim.
+async fn plan_of_claim(store: &Store, numbers: &str, explain: &str, claim: &str) -> String {
+    let tasks = format!(
+        "INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, root, depth, state, attempt, fence, created_at) \
+         SELECT CAST(n AS TEXT), n, 'c' || n, 'a', 'fake', '/w', 0, CAST(n AS TEXT), 0, 'queued', 0, 0, 0 FROM {numbers}"
+    );
+    let lanes =
+        format!("INSERT INTO task_lanes (caller, runner, turn) SELECT 'c' || n, 'fake', 0 FROM {numbers}");
+    for sql in [tasks, lanes, "ANALYZE".to_owned()] {
+        let entered = store.write(sql, |connection, sql| {
+            Box::pin(
+                async move { sqlx::query(AssertSqlSafe(sql.clone())).execute(connection).await.map(drop) },
+            )
+        });
+        entered.await.unwrap();
+    }
+    let mut connection = store.read().await.unwrap();
+    let explained = format!("{explain} {claim}");
+    let mut query = sqlx::query(AssertSqlSafe(explained)).bind("hub").bind(0_i64).bind(0_i64).bind(9_i64);
+    for runner in ["fake"].into_iter().chain([""; 15]) {
+        query = query.bind(runner).bind(9_i64);
+    }
+    let steps = query.bind("").fetch_all(&mut *connection).await.unwrap();
+    let step = |row: &sqlx::any::AnyRow| row.get::<String, _>(row.len() - 1);
+    steps.iter().map(step).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn a_claim_reads_the_lanes_in_the_order_of_an_index() {
+    let numbers = "(WITH RECURSIVE ns(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM ns WHERE n < 10000) SELECT n FROM ns) AS ns";
+    let store = Store::new(Database::Memory);
+    let plan = plan_of_claim(&store, numbers, "EXPLAIN QUERY PLAN", OF_SQLITE[0][0]).await;
+    assert!(plan.contains("SCAN l USING INDEX task_lanes_next"), "{plan}");
+    assert!(plan.contains("TEMP B-TREE FOR") && !plan.contains("TEMP B-TREE FOR ORDER BY"), "{plan}");
+    let Some(postgres) = Postgres::start() else { return };
+    let store = postgres.store("lanes").await;
+    let plan = plan_of_claim(&store, "generate_series(1, 10000) AS n", "EXPLAIN", OF_POSTGRES[0][0]).await;
+    assert!(plan.contains("Index Scan using task_lanes_next") && plan.contains("Presorted Key"), "{plan}");
 }
 
 #[tokio::test]

@@ -19,11 +19,12 @@ const INSERT: &str = "\
 
 const INPUT: &str = "INSERT INTO task_inputs (task, text, options) VALUES ($1, $2, $3)";
 
-/// A new caller joins at the end of the round; a known caller keeps its turn.
+/// A new caller joins at the end of the round; a known caller keeps its turn. No two callers share a turn, but for those that
+/// join at the same time.
 const LANE: &str = "\
     INSERT INTO task_lanes (caller, runner, turn) \
     SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), \
-           COALESCE((SELECT MAX(turn) FROM task_lanes WHERE caller = $1), (SELECT MAX(turn) FROM task_lanes), 0) \
+           COALESCE((SELECT MAX(turn) FROM task_lanes WHERE caller = $1), (SELECT MAX(turn) FROM task_lanes) + 1, 0) \
     WHERE NOT EXISTS (SELECT 1 FROM task_lanes WHERE caller = $1 AND runner = $2) \
     ON CONFLICT (caller, runner) DO NOTHING";
 

@@ -62,8 +62,8 @@ const COUNT_UNENDED: &str = "SELECT COUNT(*) FROM tasks WHERE state IN ('queued'
 /// Callers of a machine take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
     SELECT place FROM ( \
-        SELECT id, ROW_NUMBER() OVER (ORDER BY round, turn, priority DESC, seq) AS place FROM ( \
-            SELECT t.id, t.priority, t.seq, l.turn, \
+        SELECT id, ROW_NUMBER() OVER (ORDER BY round, turn, caller, priority DESC, seq) AS place FROM ( \
+            SELECT t.id, t.caller, t.priority, t.seq, l.turn, \
                    ROW_NUMBER() OVER (PARTITION BY t.caller ORDER BY t.priority DESC, t.seq) AS round \
             FROM tasks t \
             JOIN (SELECT caller, MAX(turn) AS turn FROM task_lanes GROUP BY caller) l ON l.caller = t.caller \

@@ -21,11 +21,11 @@ fn event(kind: &str) -> NewEvent {
 
 async fn waiting(store: &Store) {
     for (id, caller, priority, runner) in [
+        ("c1", "cat", 9, "codex"),
         ("a1", "ann", 0, "codex"),
         ("a2", "ann", 5, "codex"),
         ("a3", "ann", 0, "copilot"),
         ("b1", "bob", 0, "codex"),
-        ("c1", "cat", 9, "codex"),
     ] {
         let new = NewTask { priority, runner: runner.to_owned(), ..new_task(id, caller) };
         let row = tasks::enqueue(store, new, ROOMY).await.unwrap();
@@ -40,7 +40,7 @@ async fn waiting(store: &Store) {
     let full = tasks::enqueue(store, new_task("d1", "dan"), all).await;
     assert!(matches!(full, Err(Error::QueueFull { waiting: 5, own: false })), "{full:?}");
 
-    // No caller has had a turn yet, so the first task of each caller comes first, the most urgent one ahead.
+    // No caller has had a turn yet, so the first task of each caller comes first, in the order in which they joined.
     let mut places = Vec::new();
     for id in ["c1", "a2", "b1", "a1", "a3"] {
         places.push(tasks::position(store, id).await.unwrap().unwrap());
@@ -108,7 +108,7 @@ async fn runs(store: &Store, task: &Task) {
 
 async fn ends(store: &Store, c1: &Task, a2: &Task) {
     // A second hub takes over the tasks of the first; every verb rejects the leases of the first hub then.
-    assert_eq!(ids(&tasks::running(store, "hub-1", 0).await.unwrap()), ["a2", "a3", "b1", "c1"]);
+    assert_eq!(ids(&tasks::running(store, "hub-1", 0).await.unwrap()), ["c1", "a2", "a3", "b1"]);
     assert_eq!(ids(&tasks::running(store, "hub-2", 3_000).await.unwrap()), [""; 0]);
     assert_eq!(ids(&tasks::running(store, "hub-2", 3_001).await.unwrap()), ["a2", "a3", "b1"]);
     let taken = tasks::take_over(store, &a2.lease(), "hub-2", 9_000).await.unwrap().unwrap();
@@ -141,12 +141,12 @@ async fn is_asked_about(store: &Store) {
         assert_eq!(tasks::count(store, &filter).await.unwrap(), list.len() as u64);
         list.into_iter().map(|task| task.id).collect::<Vec<_>>()
     };
-    assert_eq!(found(Filter::default()).await, ["c1", "b1", "a3", "a2", "a1"]);
+    assert_eq!(found(Filter::default()).await, ["b1", "a3", "a2", "a1", "c1"]);
     let ann = Filter { caller: Some("ann".to_owned()), ..Filter::default() };
     assert_eq!(found(ann.clone()).await, ["a3", "a2", "a1"]);
     assert_eq!(found(Filter { states: vec![State::Running], ..ann }).await, ["a3"]);
     let ended = vec![State::Ended(Ending::Failed), State::Ended(Ending::Cancelled)];
-    assert_eq!(found(Filter { states: ended, ..Filter::default() }).await, ["c1", "a2", "a1"]);
+    assert_eq!(found(Filter { states: ended, ..Filter::default() }).await, ["a2", "a1", "c1"]);
     let text = |text: &str| Filter { text: Some(text.to_owned()), ..Filter::default() };
     assert_eq!(found(text("LOOK at A")).await, ["a3", "a2", "a1"]);
     assert_eq!(found(text("50%")).await, ["a2"], "outcomes are searched, and a percent sign is one");
@@ -155,7 +155,7 @@ async fn is_asked_about(store: &Store) {
     assert_eq!(found(Filter { root: Some("b1".to_owned()), ..Filter::default() }).await, ["b1"]);
     let page = tasks::list(store, &Filter::default(), None, 2).await.unwrap();
     let next = tasks::list(store, &Filter::default(), Some(page[1].seq), 2).await.unwrap();
-    assert_eq!((ids(&page), ids(&next)), (vec!["c1", "b1"], vec!["a3", "a2"]));
+    assert_eq!((ids(&page), ids(&next)), (vec!["b1", "a3"], vec!["a2", "a1"]));
 }
 
 async fn is_delivered_and_goes(store: &Store) {
