@@ -106,7 +106,7 @@ class World:
     def set_passphrase(self):
         """Sets the approval passphrase, before any agent is there."""
         dialogue = processes.Dialogue([self.adjutant, "passphrase"], self.home)
-        for prompt in ("New passphrase:", "Repeat the passphrase:"):
+        for prompt in ("New passphrase (at least 8 characters):", "Repeat the passphrase:"):
             dialogue.answer(prompt, self.plan["passphrase"])
         dialogue.shows("is set")
         text = dialogue.close()

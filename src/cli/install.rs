@@ -156,7 +156,7 @@ fn all(
     }
     if installs && !handling.dry_run && done.iter().any(|(_, outcome)| *outcome == Done::Changed) {
         output::note(
-            "next: write `:research databases` to one of them; `adjutant doctor` checks the connection",
+            "next: run `adjutant passphrase`, restart your agents, and write `:research databases` to one; `adjutant doctor` checks the connection",
         );
     }
     Ok(ExitCode::from(u8::from(done.iter().any(|(_, outcome)| *outcome == Done::Failed))))

@@ -30,6 +30,9 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     if args.prove {
+        if !client.has_passphrase()? {
+            return Err(Failure::new("no approval passphrase is set").hint("run `adjutant passphrase`, which sets one"));
+        }
         client.prove(Secret(ask("Approval passphrase: ")?))?;
         let line = "commands in this terminal answer questions for an hour";
         return output::changed(line, &json!({"proved": true}));
@@ -38,7 +41,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     if current.is_none() {
         client.prepare_passphrase()?;
     }
-    let new = ask("New passphrase: ")?;
+    let new = ask("New passphrase (at least 8 characters): ")?;
     check_passphrase_length(&new)
         .map_err(|error| Failure::new(error).hint("run `adjutant passphrase` again"))?;
     if ask("Repeat the passphrase: ")? != new {

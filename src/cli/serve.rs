@@ -14,7 +14,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
 use super::{Common, native_runners, one_of};
-use adjutant_base::config::{self, Auth, Config, Database, Overrides, Roots, Switch, env};
+use adjutant_base::config::{self, Auth, Config, Database, Overrides, Roots, Switch};
 use adjutant_base::logging::Format;
 use adjutant_host::process;
 
@@ -100,18 +100,10 @@ fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> R
     hub::run(config(args, common)?, args, again, serving)
 }
 
-/// Returns the command that opens the console of the hub in `home`.
-fn open_command(home: &Path) -> String {
-    if config::home(None).is_ok_and(|default| default == home) {
-        return "adjutant open".to_owned();
-    }
-    format!("adjutant --home {} open", env::with_tilde(home))
-}
-
 fn open_console(link: &str, home: &Path) {
     if let Err(error) = process::open_browser(link) {
-        let command = open_command(home);
-        output::note(format!("cannot open a browser ({error}); `{command} --print` prints a link"));
+        let program = config::program(home);
+        output::note(format!("cannot open a browser ({error}); `{program} open --print` prints a link"));
     }
 }
 

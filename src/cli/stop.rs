@@ -42,7 +42,7 @@ pub(super) fn stop(args: &StopArgs, common: Common) -> Result<(), Failure> {
     let config = common.hub_config()?;
     let stopped = end(args, &config, false)?.is_some();
     let line = if stopped {
-        "the hub has stopped; a new client starts one, and so does `adjutant serve --background`"
+        "the hub has stopped; a new client or `adjutant serve --background` starts it again"
     } else {
         "no hub runs"
     };

@@ -224,7 +224,7 @@ fn every_command_prints_what_its_schema_says() {
     });
 
     let mut terminal = Terminal::start(home, &["passphrase", "--json"], 80, 24, &[]);
-    for word in ["New passphrase:", "Repeat the passphrase:"] {
+    for word in ["New passphrase (at least 8 characters):", "Repeat the passphrase:"] {
         terminal.shows(word);
         terminal.send("twelve green herons\r");
     }

@@ -30,10 +30,10 @@ impl App {
                 line.iter().any(|process| process.is_same(agent))
             });
         let (_, agent) = agent?;
-        let name = process::program(agent.pid).map_or_else(String::new, |name| format!("`{name}`, "));
+        let name = process::program(agent.pid).unwrap_or_else(|| "a program".to_owned());
         Some(format!(
-            "an agent started process {pid}: {name}process {}, is connected to this hub; use a terminal that the agent \
-             did not start",
+            "process {pid} runs below {name} (process {}), which has a connection to this hub and counts as an agent; \
+             use a terminal that it did not start",
             agent.pid
         ))
     }

@@ -286,6 +286,14 @@ pub fn home(named: Option<PathBuf>) -> Result<PathBuf, Error> {
     }
 }
 
+/// Returns the beginning of each command for the hub in `home`: the program, with `--home` unless it is the default.
+pub fn program(home: &Path) -> String {
+    if self::home(None).is_ok_and(|default| default == home) {
+        return "adjutant".to_owned();
+    }
+    format!("adjutant --home {}", env::with_tilde(home))
+}
+
 /// The text of a `config.toml`, parsed.
 #[derive(Default)]
 struct Parsed {

@@ -17,7 +17,7 @@ use super::highlight::marked;
 use super::{csrf, excerpt, markdown, request_acts, timefmt};
 use adjutant_app::App;
 use adjutant_assistant::logins::Act;
-use adjutant_base::config::env;
+use adjutant_base::config::{self, env};
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
 
 /// A section of the navigation.
@@ -242,6 +242,8 @@ fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failur
     Ok(context! {
         sections,
         hub => app.is_some(),
+        // The beginning of the commands that the page shows.
+        program => app.map_or_else(|| "adjutant".to_owned(), |app| config::program(&app.config.home)),
         user => login.map(|login| context! { name => &login.name, role => login.role.name() }),
         csrf => if login.is_some() { Some(csrf::token()?) } else { None },
         operates => may(Act::Operate),

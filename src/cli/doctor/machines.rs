@@ -13,7 +13,7 @@ use adjutant_base::text::timefmt::{instant, span};
 pub(super) async fn all(context: Arc<DoctorContext>) -> CheckResult {
     let database = &context.config.database;
     if !matches!(database, Database::Postgres(_)) {
-        return CheckResult::skipped("one machine has the database");
+        return CheckResult::skipped("only this machine uses the database");
     }
     let Ok(machines) = health::machines(database).await else {
         return CheckResult::skipped("the database names no machines");

@@ -15,13 +15,13 @@ use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-use super::{ServeArgs, demo, open_command, wakeups};
+use super::{ServeArgs, demo, wakeups};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_agents::worker_order::RemoteAgent;
 use adjutant_app::{App, health};
-use adjutant_base::config::{Auth, Config, Database};
+use adjutant_base::config::{self, Auth, Config, Database};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
@@ -120,7 +120,7 @@ impl Hub {
                 // An agent may have started the hub, and read this.
                 let log_in = match (token, listening.socket.get()) {
                     (false, _) => String::new(),
-                    (true, Some(_)) => format!("   ({} logs a browser in)", open_command(self.home())),
+                    (true, Some(_)) => format!("   ({} open logs a browser in)", config::program(self.home())),
                     (true, None) => {
                         "   (only --open logs a browser in, because the socket is off)".to_owned()
                     }

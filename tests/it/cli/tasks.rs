@@ -455,7 +455,7 @@ wait $relay
     let output = command.current_dir(fixture.home.path()).stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(text.matches("only the user may do this").count(), 2, "{text}");
-    assert_eq!(text.matches("an agent started process ").count(), 2, "{text}");
+    assert_eq!(text.matches("counts as an agent").count(), 2, "{text}");
     // After its relay has ended, the process no longer counts as an agent.
     assert!(String::from_utf8_lossy(&output.stdout).contains("running"), "{text}");
     // A user at the same time was never rejected.

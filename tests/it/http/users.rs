@@ -319,7 +319,7 @@ fn a_process_of_an_agent_cannot_log_in_as_a_user_or_give_itself_a_login() {
         [&["users", "password", "ann"][..], &["users", "role", "vera", "operator"], &["users", "lock", "zoe"]]
     {
         let run = hub.home.run(words, "a password of the agent\n");
-        assert!(run.status.code() == Some(1) && run.stderr.contains("an agent started"), "{}", run.stderr);
+        assert!(run.status.code() == Some(1) && run.stderr.contains("counts as an agent"), "{}", run.stderr);
     }
     // Nor curl below it.
     let page = hub.send_request("GET", "/login", &[], "");

@@ -264,7 +264,7 @@ fn mcp_popup_without_a_hub_serves_its_own_questions() {
     let address = root.strip_prefix("http://").unwrap().to_owned();
     let refused = home.run(["open", "--print", &address], "");
     assert!(
-        refused.status.code() == Some(1) && refused.stderr.contains("an agent started"),
+        refused.status.code() == Some(1) && refused.stderr.contains("counts as an agent"),
         "{}",
         refused.stderr
     );

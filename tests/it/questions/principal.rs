@@ -637,12 +637,12 @@ fn an_agent_that_calls_itself_a_check_remains_an_agent() {
     );
     let output = fixture.attempt(&ask);
     assert_eq!(fixture.pending(), 1, "{output}");
-    assert!(output.contains("an agent started process"), "{output}");
+    assert!(output.contains("counts as an agent"), "{output}");
 }
 
 fn set_passphrase(fixture: &Fixture) {
     let mut set = Terminal::start(&fixture.home, &["passphrase"], 100, 30, &[]);
-    for prompt in ["New passphrase:", "Repeat the passphrase:"] {
+    for prompt in ["New passphrase (at least 8 characters):", "Repeat the passphrase:"] {
         set.shows(prompt);
         set.send("correct horse\r");
     }
