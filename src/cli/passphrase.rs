@@ -31,7 +31,8 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     if args.prove {
         if !client.has_passphrase()? {
-            return Err(Failure::new("no approval passphrase is set").hint("run `adjutant passphrase`, which sets one"));
+            return Err(Failure::new("no approval passphrase is set")
+                .hint("run `adjutant passphrase`, which sets one"));
         }
         client.prove(Secret(ask("Approval passphrase: ")?))?;
         let line = "commands in this terminal answer questions for an hour";

@@ -509,8 +509,9 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
         assert!(!screen.contains("horse") && !screen.contains("staple"), "{screen}");
         terminal.exit_code()
     };
-    let new =
-        |repeated: &'static str| [("New passphrase (at least 8 characters):", "correct horse"), ("Repeat the passphrase:", repeated)];
+    let new = |repeated: &'static str| {
+        [("New passphrase (at least 8 characters):", "correct horse"), ("Repeat the passphrase:", repeated)]
+    };
     assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
     assert_eq!(set(&new("correct horse"), "the approval passphrase is set"), 0);
     let changed = [
@@ -519,7 +520,8 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
         ("Repeat the passphrase:", "battery staple"),
     ];
     // Nobody types a passphrase twice that is too short.
-    let short = [("Current passphrase:", "correct horse"), ("New passphrase (at least 8 characters):", "hors")];
+    let short =
+        [("Current passphrase:", "correct horse"), ("New passphrase (at least 8 characters):", "hors")];
     assert_eq!(set(&short, "has between 8 and 1024 characters"), 1);
     assert_eq!(set(&changed, "wrong approval passphrase"), 1);
 

@@ -120,7 +120,9 @@ impl Hub {
                 // An agent may have started the hub, and read this.
                 let log_in = match (token, listening.socket.get()) {
                     (false, _) => String::new(),
-                    (true, Some(_)) => format!("   ({} open logs a browser in)", config::program(self.home())),
+                    (true, Some(_)) => {
+                        format!("   ({} open logs a browser in)", config::program(self.home()))
+                    }
                     (true, None) => {
                         "   (only --open logs a browser in, because the socket is off)".to_owned()
                     }

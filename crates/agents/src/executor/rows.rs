@@ -19,6 +19,7 @@ use adjutant_store::{Millis, tasks};
 /// The JSON part of a task's row. It holds the agent as it was when the task was accepted, so that a later change of
 /// the agent's file changes no task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one member of the stored JSON")]
 pub(crate) struct Options {
     /// The name that the asking client gives itself.
     pub(super) label: String,
