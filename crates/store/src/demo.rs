@@ -22,7 +22,7 @@ const REMOVE: [&str; 4] = [
     "DELETE FROM users WHERE id = 'demo' AND email = 'robin@example.org'",
 ];
 
-/// The activity of the assistant's example.
+/// The audit of the assistant's example: its actor is not a user, so the activity of the first screen does not list it.
 const REMOVE_AUDIT: &str = "DELETE FROM audit WHERE actor = 'demo'";
 
 /// Adds the rows to a store without questions, tasks and threads; returns whether it did. `folder` is the folder of the shop.
@@ -40,6 +40,7 @@ pub async fn fill(store: &Store, folder: &str, now: Millis) -> Result<bool, Erro
         for statement in rows.split("\n;\n").filter(|statement| !statement.is_empty()) {
             sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await?;
         }
+        sqlx::query(REMOVE_AUDIT).execute(&mut *connection).await?;
         sqlx::query(COUNT_PENDING).execute(connection).await?;
         Ok(true)
     })
@@ -74,6 +75,7 @@ mod tests {
         assert_eq!(questions::count_pending(&store, questions::ALL).await.unwrap(), 4);
         let asked = questions::pending(&store, questions::ALL, None, 10).await.unwrap();
         assert!(asked.iter().all(|question| question.asked_at < now && question.deadline > now));
+        assert!(asked.is_sorted_by_key(|question| question.asked_at), "the oldest first");
         assert_eq!(asked[0].workspace, "/home/o'hara/corner-shop");
         assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_some());
         assert!(codex::thread(&store, "0199dem0-7a41-7c52-9b0e-c0de5e551011").await.unwrap().is_some());

@@ -1,6 +1,6 @@
 //! The data of `serve --demo` on the console's pages.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent_fixtures::path;
 use super::browser::pictures;
@@ -52,9 +52,50 @@ fn every_task_of_the_demo_has_its_log_and_no_page_names_another_folder() {
     }
     let checked = hub.page("/tasks/dem00000000000000003");
     assert!(checked.contains("<li class=\"done\" data-seq=\"12\">"), "{checked}");
+    assert!(hub.page("/questions").contains("the oldest first"));
+    let activity = hub.page("/timeline");
+    assert!(activity.contains("was given a task") && !activity.contains("saved a user"), "{activity}");
     // The folder of the example is in the home, so no text names a folder that nobody has.
     let inbox = hub.page("/").replace("&#x2f;", "/");
     assert!(inbox.contains("corner-shop") && !inbox.contains("~/code/"), "{inbox}");
+}
+
+#[test]
+fn the_run_reports_of_the_demo_agree_with_their_patches_and_agents() {
+    let home = Home::new();
+    let _hub = Serving::demo_hub(&home);
+    let mut usages = Vec::new();
+    for number in 1..=5 {
+        let shown = home.run(["tasks", "show", &format!("dem0000000000000000{number}"), "--json"], "");
+        let task: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{shown}"));
+        let report = &task["outcome"]["run_report"];
+        let permission = if task["agent"] == "reviewer" { "read-only" } else { "workspace-write" };
+        assert_eq!(report["permission"], permission, "{task}");
+        usages.push((report["usage"].to_string(), report["peak_rss_bytes"].as_u64()));
+        let repository = &report["repository"];
+        let patch = repository["patch"].as_str().unwrap_or_default();
+        let files: Vec<Value> = patch.split("diff --git ").skip(1).map(patched_file).collect();
+        assert_eq!(json!(files), *repository.get("files").unwrap_or(&json!([])), "{patch}");
+    }
+    usages.sort();
+    usages.dedup();
+    assert_eq!(usages.len(), 5, "each run used something else: {usages:?}");
+}
+
+/// Returns one file of a patch as a run report lists it, after a check of the lengths of its hunks.
+fn patched_file(patch: &str) -> Value {
+    let path = patch.lines().find_map(|line| line.strip_prefix("+++ b/")).unwrap();
+    let (mut insertions, mut deletions) = (0, 0);
+    for hunk in patch.split("\n@@ -").skip(1) {
+        let (head, body) = hunk.split_once('\n').unwrap();
+        let count = |mark: char| body.lines().filter(|line| line.starts_with(mark)).count();
+        let (plus, minus, same) = (count('+'), count('-'), count(' '));
+        let length = |side: &str| side.split_once(',').map_or(1, |(_, length)| length.parse().unwrap());
+        let (old, new) = head.split_once(" @@").unwrap().0.split_once(" +").unwrap();
+        assert_eq!((length(old), length(new)), (same + minus, same + plus), "{hunk}");
+        (insertions, deletions) = (insertions + plus, deletions + minus);
+    }
+    json!({"path": path, "insertions": insertions, "deletions": deletions})
 }
 
 #[test]
@@ -92,7 +133,7 @@ fn the_pictures_of_the_documentation_show_the_shop_of_the_demo() {
     let task = ["delegate", "reviewer", "Review the voucher rules: who may combine two vouchers?"];
     let shop = ["--workdir", ".adjutant/corner-shop", "--background", "--json"];
     let delegated = home.run([&task[..], &shop].concat(), "");
-    let delegated: serde_json::Value = serde_json::from_str(&delegated.stdout).expect(&delegated.stderr);
+    let delegated: Value = serde_json::from_str(&delegated.stdout).expect(&delegated.stderr);
     let running = format!("/tasks/{}", delegated["task_id"].as_str().unwrap());
     browser.open(&hub.url(&running));
     browser.wait_until("document.getElementById('last-event')?.innerText.includes('npm test')");
