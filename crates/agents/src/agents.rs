@@ -89,6 +89,14 @@ impl Agents {
         (report, selector.plan(model, runner, agent.permission, Instant::now()))
     }
 
+    /// Returns whether a runner can do the tasks of an agent, now or after its usage limit. Searches the programs on the
+    /// `PATH`.
+    pub fn has_runner(&self, agent: &Agent) -> bool {
+        let (model, runner) = (agent.model.as_deref(), agent.runner.as_deref());
+        let plan = self.context.selector.plan(model, runner, agent.permission, Instant::now());
+        plan.considered.iter().any(|one| one.is_tried() || one.is_limited())
+    }
+
     /// Returns which of the tasks that run here the process `pid` belongs to. Call it when the process connects,
     /// because it may have exited later.
     pub fn origin(&self, pid: u32) -> Origin {

@@ -15,7 +15,7 @@ use crate::{highlight, timefmt};
 use adjutant_agents::catalogue::Missing;
 use adjutant_agents::definition::{Agent, FieldSupport, Program};
 use adjutant_agents::lint::{Finding, Report};
-use adjutant_agents::selector::{Considered, Plan};
+use adjutant_agents::selector::{Considered, Eligibility, Plan};
 use adjutant_app::App;
 use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible;
@@ -127,21 +127,22 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// Returns the runners that are tried, in their order, and the others by the reason for which they are not. A refusal for
-/// this agent comes before the order.
+/// Returns the runners that are tried, in their order, the others with the reasons why they are not, and the names of those
+/// that are not installed. A refusal for this agent comes before the order.
 fn runners(considered: &[Considered], refusals: &[(String, Option<String>)]) -> Value {
-    let (mut tried, mut others) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
+    let (mut tried, mut others, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for one in considered {
         let refusal = refusals.iter().find(|(name, _)| *name == one.runner).and_then(|(_, why)| why.as_ref());
         let (name, why) = (one.runner.as_str(), refusal.cloned().unwrap_or_else(|| one.reason()));
-        if one.is_tried() && refusal.is_none() {
+        if refusal.is_some() {
+            others.push(context! { name, why });
+        } else if one.is_tried() {
             tried.push(context! { name, why });
-        } else if let Some((_, names)) = others.iter_mut().find(|(known, _)| *known == why) {
-            names.push(name);
+        } else if one.eligibility == Eligibility::NotInstalled {
+            missing.push(name);
         } else {
-            others.push((why, vec![name]));
+            others.push(context! { name, why });
         }
     }
-    let others = others.into_iter().map(|(why, names)| context! { why, names => names.join(", ") });
-    context! { tried, others => others.collect::<Vec<_>>() }
+    context! { tried, others, missing => missing.join(", ") }
 }

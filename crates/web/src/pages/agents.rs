@@ -1,5 +1,6 @@
 //! `/agents`: the agents by the source of their definitions, and the definitions that are not served, with reasons.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -24,6 +25,8 @@ struct Scope {
     catalogue: Arc<Catalogue>,
     /// Names of the agents that the user has not trusted.
     untrusted: Vec<String>,
+    /// Names of the agents without a runner that could do their tasks.
+    without_runner: BTreeSet<String>,
 }
 
 pub(crate) async fn list(
@@ -38,7 +41,7 @@ pub(crate) async fn list(
     let scopes = tokio::task::spawn_blocking(move || scopes(&app)).await.map_err(Failure::internal)?;
     let (mut groups, mut problems, mut overridden) = (Vec::new(), Vec::new(), Vec::new());
     let (mut total, mut found) = (0, 0);
-    for Scope { app, catalogue, untrusted } in &scopes {
+    for Scope { app, catalogue, untrusted, without_runner } in &scopes {
         // The hub's agents that a workspace uses too are listed among the hub's own.
         let own = |agent: &&Arc<Agent>| app.workspace.is_none() || agent.needs_trust;
         let all: Vec<&Arc<Agent>> = catalogue.agents.values().filter(own).collect();
@@ -47,8 +50,10 @@ pub(crate) async fn list(
         found += matching.len();
         for root in app.config.agents.roots.iter().map(|root| &root.root.label) {
             let of_root: Vec<_> = matching.iter().filter(|agent| agent.source.root == *root).collect();
-            let rows =
-                of_root.iter().take(MAX_ROWS).map(|agent| row(agent, app, !untrusted.contains(&agent.name)));
+            let rows = of_root.iter().take(MAX_ROWS).map(|agent| {
+                let lacks_runner = without_runner.contains(&agent.name);
+                context! { lacks_runner, ..row(agent, app, !untrusted.contains(&agent.name)) }
+            });
             if !of_root.is_empty() {
                 groups.push(context! {
                     root,
@@ -89,7 +94,14 @@ fn scopes(app: &Arc<App>) -> Vec<Scope> {
         let catalogue = definitions.files.load();
         let untrusted = catalogue.agents.values().filter(|agent| !definitions.trusted(agent));
         let untrusted = untrusted.map(|agent| agent.name.clone()).collect();
-        Scope { app, catalogue, untrusted }
+        // Agents with the same demands have the same runners, and each search reads the folders of the PATH.
+        let mut found = HashMap::new();
+        let without_runner = catalogue.agents.values().filter(|agent| {
+            let demands = (agent.model.as_deref(), agent.runner.as_deref(), agent.permission.name());
+            !*found.entry(demands).or_insert_with(|| app.agents.has_runner(agent))
+        });
+        let without_runner = without_runner.map(|agent| agent.name.clone()).collect();
+        Scope { app, catalogue, untrusted, without_runner }
     };
     [app.clone()].into_iter().chain(app.workspaces()).map(scope).collect()
 }
