@@ -212,7 +212,7 @@ impl TaskEventKind {
             Self::FilesChanged { files } => format!("changed {}", files.join(", ")),
             Self::CheckStarted { command } => format!("checks: {command}"),
             Self::CheckEnded { command, passed: true } => format!("passed: {command}"),
-            Self::CheckEnded { command, passed: false } => format!("not passed: {command}"),
+            Self::CheckEnded { command, passed: false } => format!("failed: {command}"),
         }
     }
 }

@@ -17,6 +17,22 @@ adjutant_base::named_enum! {
     }
 }
 
+impl Channel {
+    /// Returns the word for the user; [`Self::name`] is that of files and of the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Email => "mail",
+            Self::Popup => "question",
+            Self::Call | Self::Desktop | Self::Ntfy | Self::Webhook => self.name(),
+        }
+    }
+
+    /// Returns the channel with this word or name.
+    pub fn from_word(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|channel| channel.word() == text).or_else(|| Self::from_name(text))
+    }
+}
+
 adjutant_base::named_enum! {
     /// The urgency of a notification.
     Urgency { Low = "low", Normal = "normal", High = "high", Urgent = "urgent" }

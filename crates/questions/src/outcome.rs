@@ -64,9 +64,9 @@ impl OutcomeKind {
             Self::Answered => "answered",
             Self::Declined => "declined",
             Self::Dismissed => "dismissed",
-            Self::TimedOut => "timed out",
-            Self::Cancelled => "withdrawn",
-            Self::ClientGone => "client gone",
+            Self::TimedOut => "expired",
+            Self::Cancelled => "cancelled",
+            Self::ClientGone => "client disconnected",
         }
     }
 }

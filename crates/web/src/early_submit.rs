@@ -10,7 +10,7 @@ const COOLDOWN: Duration = Duration::from_millis(600);
 
 /// The message for a form that was sent too soon, as a sentence fragment.
 pub(super) const TOO_EARLY: &str =
-    "the form was sent right after the page opened and was ignored; send it again to confirm";
+    "The form was sent right after the page opened and was ignored. Send it again to confirm.";
 
 /// Returns the value of a form's field `made`: milliseconds since 1970.
 pub(super) fn render_time(now: SystemTime) -> String {

@@ -22,6 +22,7 @@ mod request;
 mod request_acts;
 mod sse;
 mod timefmt;
+mod wording;
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::diff::diff;
 use super::error::Failure;
 use super::highlight;
 use super::highlight::marked;
-use super::{csrf, excerpt, markdown, request_acts, timefmt};
+use super::{csrf, excerpt, markdown, request_acts, timefmt, wording};
 use adjutant_app::App;
 use adjutant_assistant::logins::Act;
 use adjutant_base::config::{self, env};
@@ -97,6 +97,8 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("instant", timefmt::time);
     templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
     templates.add_filter("size", timefmt::size);
+    templates.add_filter("grouped", wording::grouped);
+    templates.add_filter("sentence", wording::sentence);
     templates.add_filter("home", |folder: &str| env::with_tilde(folder.as_ref()));
     templates.add_filter("title", excerpt::title);
     templates.add_filter("excerpt", |text: &str| excerpt::of(text));

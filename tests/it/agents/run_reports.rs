@@ -104,7 +104,9 @@ fn the_result_of_a_read_only_run_that_changed_files_is_an_error_and_leads_with_t
         let line = format!("Run report of task {task}: {changes}; fake; read-only; ");
         assert!(shown["content"][1]["text"].as_str().unwrap().starts_with(&line), "{shown:#}");
         let page = hub.page(&format!("/tasks/{task}"));
-        for words in ["not read-only: 1 file changed (&quot;made.txt&quot;)", "Not read-only"] {
+        for words in
+            ["not read-only: 1 file changed (&quot;made.txt&quot;)", "refuted\">not read-only</span>"]
+        {
             assert!(page.contains(words), "{words}: {page}");
         }
     }

@@ -434,11 +434,11 @@ fn the_page_does_the_operations_without_script() {
     assert!(hub.page("/codex").contains(">Tables of tides</a>"));
     for form in ["act=revert", "act=revert&turns=2", "act=fork&turns=3"] {
         let refused = post(form).text;
-        assert!(refused.contains("the thread has only 0 turns"), "{form}: {refused}");
+        assert!(refused.contains("The thread has only 0 turns"), "{form}: {refused}");
     }
     assert_eq!((post("act=revert&turns=0").status, post("act=fork&turns=x").status), (400, 400));
     let refused = post("act=commit").text;
-    assert!(refused.contains("the thread has no worktree"), "{refused}");
+    assert!(refused.contains("The thread has no worktree"), "{refused}");
     assert_eq!(post("act=archive").status, 303);
     assert!(!hub.page("/codex").contains("Tables of tides"));
     assert!(hub.page("/codex?archived=1").contains("Tables of tides"));

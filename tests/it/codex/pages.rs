@@ -60,7 +60,7 @@ fn an_approval_is_answered_on_the_threads_page() {
     );
     assert_eq!(code, Some(0));
     let repeated = send_request(&hub, "POST", "/codex/t-1", &form);
-    assert!(repeated.text.contains("no pending approval"), "{}", repeated.text);
+    assert!(repeated.text.contains("No pending approval"), "{}", repeated.text);
 
     // A reply from the page, whose turn changes a file.
     assert_eq!(

@@ -119,7 +119,7 @@ fn the_page_bounds_files_shows_them_and_forgets_them_with_an_undo() {
     let answer = [("act", "answer"), ("f0", "0")];
     let large = "x".repeat(2 * 1024 * 1024 + 1);
     let refused = post(&console, &path, &answer, &[("large.txt", &large)]).body;
-    assert!(refused.contains("the file `large.txt` has 2097153 bytes"), "{refused}");
+    assert!(refused.contains("The file `large.txt` has 2097153 bytes"), "{refused}");
     let many: Vec<(&str, &str)> = vec![("a.txt", "a"); 6];
     let refused = post(&console, &path, &answer, &many).body;
     assert!(refused.contains("6 files are more than 5"), "{refused}");

@@ -151,7 +151,7 @@ fn preferences_are_changed_by_keyboard_and_without_script() {
     browser.type_text("de");
     tab_to(&mut browser, "#ladder");
     browser.evaluate("document.activeElement.select()");
-    browser.type_text("popup, call");
+    browser.type_text("question, call");
     tab_to(&mut browser, "#save");
     browser.press(Key::Enter);
     browser.wait_until_loaded();

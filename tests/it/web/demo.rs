@@ -76,6 +76,26 @@ fn an_agent_without_an_installed_runner_is_marked() {
 }
 
 #[test]
+fn lists_and_pages_of_the_demo_use_the_same_words_and_numbers() {
+    let home = Home::new();
+    let hub = Serving::demo_hub(&home);
+    let none = hub.page("/tasks?q=zzzzz");
+    assert!(none.contains("0 tasks for “zzzzz”</p>"), "{none}");
+    assert!(hub.page("/tasks").contains("5 tasks, newest first</p>"));
+    assert!(hub.page("/tasks").contains("<span class=\"state refuted\">checks failed</span>"));
+    assert!(
+        hub.page("/tasks/dem00000000000000004").contains("<span class=\"state refuted\">checks failed 1/2")
+    );
+    let history = hub.page("/history");
+    for expected in [">Expired</a>", ">Cancelled</a>", ">Client disconnected</a>", ">declined</span>"] {
+        assert!(history.contains(expected), "no {expected}: {history}");
+    }
+    let settings = hub.page("/settings/notifications");
+    assert!(settings.contains("value=\"question, mail, call\""), "{settings}");
+    assert!(settings.contains("mail, call, question, desktop, ntfy, webhook."), "{settings}");
+}
+
+#[test]
 fn the_run_reports_of_the_demo_agree_with_their_patches_and_agents() {
     let home = Home::new();
     let _hub = Serving::demo_hub(&home);

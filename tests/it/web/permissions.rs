@@ -391,7 +391,7 @@ fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
     let path = question(&console, "make clean");
     for calls in ["&calls=2", "&calls=", ""] {
         let old = format!("csrf={}&made=0&act=answer&f0=0{calls}", token(&console.get(&path).body));
-        assert!(console.post(&path, &old).body.contains("another identical request"), "{calls}");
+        assert!(console.post(&path, &old).body.contains("Another identical request"), "{calls}");
     }
     answer(&console, &path, DENY);
     assert_eq!(behavior(&later.decision()), "deny");

@@ -178,9 +178,9 @@ fn an_answer_without_the_form_token_or_too_early_is_rejected() {
     assert!(page.body.contains("was ignored"), "{}", page.body);
     assert!(page.body.contains("value=\"1\" checked"), "what was chosen is still chosen: {}", page.body);
     let empty = console.post(&path, &form(&console, &path, "act=answer"));
-    assert!(empty.body.contains("an answer is needed"), "{}", empty.body);
+    assert!(empty.body.contains("Choose an answer."), "{}", empty.body);
     let unsaid = console.post(&path, &form(&console, &path, "act=redirect&note="));
-    assert!(unsaid.body.contains("say in a sentence"), "{}", unsaid.body);
+    assert!(unsaid.body.contains("Say in a sentence"), "{}", unsaid.body);
     assert_eq!(console.post(&path, &form(&console, &path, "act=explode")).status, 400);
     assert_eq!(console.get("/history").body.matches("class=\"name\"").count(), 0);
     assert!(console.get(&path).body.contains("1 of 1"), "it still waits");
@@ -244,7 +244,7 @@ fn the_inbox_gives_no_button_to_a_question_that_needs_its_page() {
         shown.contains("<summary class=\"button\">Answer") && shown.contains("Send answer</button>"),
         "{shown}"
     );
-    assert!(card(&page, &high).contains("High risk</span>"), "{page}");
+    assert!(card(&page, &high).contains("high risk</span>"), "{page}");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_question_is_answered_and_undone_without_script() {
     browser::tab_to(&mut browser, "#decline");
     browser.press(Key::Enter);
     browser.wait_until_loaded();
-    wait_for_text(&unlocked, "/history", "Declined</span>");
+    wait_for_text(&unlocked, "/history", "declined</span>");
     browser.assert_no_page_errors();
 }
 
@@ -411,7 +411,7 @@ fn the_slower_of_two_answers_is_reported_and_keeps_its_text() {
     browser.type_text("wait for the tide");
     console.post(&path, &form(&console, &path, "act=dismiss"));
     browser.wait_until("document.getElementById('answer-fields').disabled");
-    browser.wait_until("document.querySelector('#standing .decided')?.innerText.startsWith('Dismissed')");
+    browser.wait_until("document.querySelector('#standing .decided')?.innerText.startsWith('dismissed')");
     assert_eq!(browser.evaluate("document.getElementById('note').value"), json!("wait for the tide"));
     browser.assert_no_page_errors();
 }

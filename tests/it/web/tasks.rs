@@ -28,7 +28,7 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
     for text in [
         "Why is the tide table out of order?",
         "The table was sorted by height",
-        "<span class=\"state refuted\">Checks failed 1/2</span>",
+        "<span class=\"state refuted\">checks failed 1/2</span>",
         "exit 101",
         "cargo test tide",
         "tides.txt",
@@ -114,7 +114,7 @@ fn several_agents_race_on_one_task_without_script() {
     let form =
         |agents: &str| format!("csrf={}&{agents}&workdir={work}&task=Sort+the+tides+by+time", token(&page));
     let none = console.post("/tasks", &form("x=y"));
-    assert!(none.body.contains("choose one agent"), "{}", none.body);
+    assert!(none.body.contains("Choose one agent, or up to 6 for a race."), "{}", none.body);
     let started = console.post("/tasks", &form("agent=reviewer&agent=reader"));
     let path = started.header("location").to_owned();
     assert!(started.status == 303 && path.starts_with("/tasks/race?task="), "{path}");

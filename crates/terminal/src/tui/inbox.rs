@@ -429,7 +429,7 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
             format!("was {}{place}", closed.kind.word(closed.denied))
         }
         (OutcomeKind::TimedOut, _) => "expired without an answer".to_owned(),
-        (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
+        (OutcomeKind::Cancelled, _) => "was cancelled by the agent".to_owned(),
         (OutcomeKind::ClientGone, _) => "ended, because the client disconnected".to_owned(),
     };
     match closed.until.filter(|until| *until > now) {

@@ -248,7 +248,7 @@ fn notification_row(one: &Notification, zone: &Zone) -> Value {
         id => one.id.as_str(),
         when => zone.civil(one.due_at).strftime("%a %-d %b, %H:%M").to_string(),
         stamp => one.due_at.to_string(),
-        channel => one.channel.name(),
+        channel => one.channel.word(),
         status => one.status.name(),
         state => shape.state(),
         urgency => one.urgency.name(),

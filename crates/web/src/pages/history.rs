@@ -68,7 +68,7 @@ pub(crate) async fn list(
 ) -> Result<Response, Failure> {
     let filter = search.filter()?;
     let found = app.questions.history(&filter, search.before, PAGE_SIZE).await.map_err(Failure::internal)?;
-    let kinds = KINDS.map(|kind| (kind, view::kind_label(kind)));
+    let kinds = KINDS.map(|kind| (kind, kind.word(false)));
     let values = context! {
         query => search.q.trim(),
         kind => &search.kind,

@@ -66,7 +66,7 @@ async fn failed_notifications(app: &App, now: SystemTime) -> Result<Vec<Value>, 
         context! {
             user => notification.user.as_str(),
             subject => &notification.wording.subject,
-            channel => notification.channel.name(),
+            channel => notification.channel.word(),
             reason => match notification.status {
                 Status::Unknown => "Its delivery is unknown.",
                 _ => notification.error.as_deref().unwrap_or("It could not be sent."),

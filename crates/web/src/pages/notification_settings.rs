@@ -88,7 +88,7 @@ fn values(user: &User) -> Value {
             ChannelPreference::Email => "by mail",
             ChannelPreference::Call => "by a call",
             ChannelPreference::Both => "by mail, and a call when it is close",
-            ChannelPreference::Popup => "on this machine",
+            ChannelPreference::Popup => "by a question in the Inbox",
         };
         choice(one.name(), label, *one == preferences.channels)
     });
@@ -113,8 +113,8 @@ fn values(user: &User) -> Value {
         locale => &preferences.locale,
         voice => &preferences.voice,
         most_calls => preferences.max_calls,
-        ladder => preferences.ladder.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
-        ladder_ways => Channel::ALL.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
+        ladder => preferences.ladder.iter().map(|channel| channel.word()).collect::<Vec<_>>().join(", "),
+        ladder_ways => Channel::ALL.iter().map(|channel| channel.word()).collect::<Vec<_>>().join(", "),
         ladder_minutes => preferences.ladder_minutes,
         ntfy => preferences.ntfy_topic.as_deref().unwrap_or_default(),
         webhook => preferences.webhook_url.as_deref().unwrap_or_default(),
@@ -150,7 +150,7 @@ fn apply(user: &mut User, fields: &Fields) -> Result<(), String> {
     preferences.ladder_minutes = number("ladder_minutes", 1440).ok_or("Minutes to wait: from 1 to 1440.")?;
     let names = field("ladder").split(',').map(str::trim).filter(|name| !name.is_empty());
     let channel = |name: &str| {
-        Channel::from_name(name).ok_or_else(|| format!("Escalation channels: `{name}` is not a channel."))
+        Channel::from_word(name).ok_or_else(|| format!("Escalation channels: `{name}` is not a channel."))
     };
     preferences.ladder = names.map(channel).collect::<Result<_, _>>()?;
     field("locale").clone_into(&mut preferences.locale);

@@ -134,7 +134,7 @@ fn line(event: &TaskEvent) -> Value {
         TaskEventKind::HubNotice { text } => ("notice", "hub", text.clone()),
         TaskEventKind::CheckStarted { command } => ("runs", "checks", command.clone()),
         TaskEventKind::CheckEnded { command, passed: true } => ("done", "passed", command.clone()),
-        TaskEventKind::CheckEnded { command, passed: false } => ("failed", "not passed", command.clone()),
+        TaskEventKind::CheckEnded { command, passed: false } => ("failed", "failed", command.clone()),
     };
     context! { kind, word, text, ..Value::from(Serde(event)) }
 }

@@ -117,7 +117,7 @@ pub(crate) async fn delegate(
                     0 => String::new(),
                     accepted => format!("; {accepted} before it were accepted"),
                 };
-                let reason = format!("{agent}: {error}{before}");
+                let reason = format!("agent {agent}: {error}{before}");
                 return render(&app, Search::default(), Some(rejected(reason))).await;
             }
         }

@@ -133,7 +133,7 @@ pub(super) fn draw(
             let when = zone.civil(one.due_at).strftime("%a %H:%M");
             Some(context! {
                 x => x(day) + width, y, shape => shape.name(),
-                label => format!("{when} {} by {}: {}", one.status.name(), one.channel.name(), one.wording.subject),
+                label => format!("{when} {} by {}: {}", one.status.name(), one.channel.word(), one.wording.subject),
             })
         })
         .collect();

@@ -105,6 +105,11 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, error: Option<&InvalidAn
     let shown = fields.iter().enumerate().map(|(number, field)| {
         let name = format!("f{number}");
         let error = error.filter(|error| error.field.as_ref() == Some(&field.name));
+        let error = error.map(|error| match (filled.value(&name, field), &field.input) {
+            (None, Input::Choice { .. } | Input::YesNo) => "choose an answer",
+            (None, _) => "enter an answer",
+            _ => error.message.as_str(),
+        });
         let digits = first == Some(number);
         let about = about(field);
         context! {
@@ -113,7 +118,7 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, error: Option<&InvalidAn
             description => &field.description,
             required => field.required,
             secret => field.secret,
-            error => error.map(|error| error.message.as_str()),
+            error,
             about,
             ..kind(&name, field, filled, digits),
         }

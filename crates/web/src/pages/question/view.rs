@@ -102,9 +102,8 @@ pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Valu
 /// Returns an outcome: its kind, the channel, the decider and the answer.
 pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
     let kind = match outcome.kind {
-        OutcomeKind::Declined if outcome.ask_differently => "Sent back",
-        OutcomeKind::Answered if outcome.denied => "Denied",
-        kind => kind_label(kind),
+        OutcomeKind::Declined if outcome.ask_differently => "sent back",
+        kind => kind.word(outcome.denied),
     };
     let how = match (outcome.by, outcome.through) {
         (DecidedBy::Default, _) => "by default, because it was seen and not answered",
@@ -144,18 +143,6 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
     }
 }
 
-/// Returns the label of an outcome's kind.
-pub(in crate::pages) fn kind_label(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Answered => "Answered",
-        OutcomeKind::Declined => "Declined",
-        OutcomeKind::Dismissed => "Dismissed",
-        OutcomeKind::TimedOut => "Timed out",
-        OutcomeKind::Cancelled => "Withdrawn",
-        OutcomeKind::ClientGone => "Client disconnected",
-    }
-}
-
 /// Returns the latest events of a question as text.
 pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
     let shown = &events[events.len().saturating_sub(MAX_EVENTS)..];
@@ -171,8 +158,8 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             "default" => "Answered by its default",
             "declined" => "Declined",
             "dismissed" => "Dismissed",
-            "timed_out" => "Timed out",
-            "cancelled" => "Withdrawn",
+            "timed_out" => "Expired",
+            "cancelled" => "Cancelled",
             "client_gone" => "Client disconnected",
             "final" => "Final",
             "not_applied" => "Not applied",

@@ -3,6 +3,7 @@
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
+use crate::wording::grouped;
 use adjutant_agents::run_report::{Outcome, Usage};
 
 /// Returns the outcome for the template.
@@ -32,17 +33,4 @@ fn usage(usage: Usage) -> Vec<Value> {
         facts.push(Value::from(format!("{}.{:04} USD", micro / 1_000_000, micro / 100 % 10_000)));
     }
     facts
-}
-
-/// Returns a number with a comma between thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
