@@ -90,6 +90,9 @@ fn lists_and_pages_of_the_demo_use_the_same_words_and_numbers() {
     for expected in [">Expired</a>", ">Cancelled</a>", ">Client disconnected</a>", ">declined</span>"] {
         assert!(history.contains(expected), "no {expected}: {history}");
     }
+    assert!(hub.page("/codex").contains("Codex 0.169.0"));
+    let thread = hub.page("/codex/0199dem0-7a41-7c52-9b0e-c0de5e551011");
+    assert!(thread.contains("Codex 0.169.0 <") && thread.contains("48,211 tokens"), "{thread}");
     let settings = hub.page("/settings/notifications");
     assert!(settings.contains("value=\"question, mail, call\""), "{settings}");
     assert!(settings.contains("mail, call, question, desktop, ntfy, webhook."), "{settings}");
