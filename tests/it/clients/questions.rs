@@ -12,7 +12,6 @@ use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home, Peer};
-use crate::web::browser::pictures;
 
 const TITLE: &str = "Deploy the price list?";
 
@@ -41,7 +40,7 @@ impl CodexWithQuestion {
                         -Plums cost 25 cents.\n+Plums cost 24 cents.\n```",
             "options": [
                 {"label": "Yes, deploy now", "value": "yes"},
-                {"label": "Tonight, when nobody shops", "value": "tonight"},
+                {"label": "Tonight, after closing time", "value": "tonight"},
                 {"label": "No", "value": "no"},
             ],
         });
@@ -108,10 +107,6 @@ fn codex_gets_the_answer_that_the_user_gives_in_the_browser() {
     browser.click("label[for=f0-1]");
     let facts = browser.evaluate("document.getElementById('facts-part').innerText");
     assert!(facts.as_str().unwrap().contains("1 file"), "what the hub itself sees: {facts}");
-    if let Some(folder) = pictures() {
-        browser.evaluate("window.scrollTo(0, 0)");
-        browser.screenshot(&folder.join("codex-asks.png"));
-    }
     browser.click("#confirm");
     browser.wait_until("document.querySelector('#standing')?.innerText.startsWith('Answered')");
     asking.assert_answered("tonight", "browser");

@@ -61,7 +61,7 @@ impl Session {
         install_package(&home, version.package, version.backend);
         home.write("corner-shop/prices.txt", "pear  40\nplum  25\n");
         let model = Model::start(conversation());
-        home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "team-model"));
+        home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "gpt-5.5"));
         let hub = Serving::open_hub(&home);
         Some(Self { home, hub, model, browser })
     }

@@ -34,7 +34,7 @@ fn the_animated_picture_shows_real_screens() {
         does: Script::Escalated(COMMAND.to_owned()),
         says: ANSWER,
     }]));
-    home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "team-model"));
+    home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "gpt-5.5"));
     let _hub = Serving::socket_hub(&home);
 
     let mut inbox = Terminal::start(&home, &["inbox"], 96, 23, &[]);

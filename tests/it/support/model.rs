@@ -133,6 +133,8 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
         _ => return respond(stream, "404 Not Found", "application/json", "{}"),
     };
     let streamed = body["stream"] == json!(true) || path.contains(":streamGenerateContent");
+    // A longer conversation is what the pictures of the documentation show.
+    let tokens = if matches!(script, Script::Turns(_)) { [9_120, 4_096, 240] } else { [7, 3, 5] };
     let (script, text, last_word) = match script {
         Script::Turns(turns) => turn(turns, &body),
         script => (script, 0, FINAL_TEXT),
@@ -159,7 +161,7 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
     if matches!(script, Script::Silence) {
         return std::io::copy(stream, &mut std::io::sink()).map(drop);
     }
-    let (events, whole) = kind.say(call, last_word, number);
+    let (events, whole) = kind.say(call, last_word, number, tokens);
     if streamed {
         respond(stream, "200 OK", "text/event-stream", &events)
     } else {
@@ -284,8 +286,15 @@ impl Kind {
         body[list].as_array().into_iter().flatten().skip(before).map(count).sum()
     }
 
-    /// The answer as a stream of events and as one JSON value; `number` makes its ids unique.
-    fn say(self, call: Option<(Offered, Value)>, last_word: &str, number: usize) -> (String, Value) {
+    /// The answer as a stream of events and as one JSON value; `number` makes its ids unique. The tokens are those that were
+    /// read, that came from the cache, and that were written.
+    fn say(
+        self,
+        call: Option<(Offered, Value)>,
+        last_word: &str,
+        number: usize,
+        [read, cached, written]: [u64; 3],
+    ) -> (String, Value) {
         match self {
             Self::Messages => {
                 vendors::messages(call.map(|(tool, input)| (tool.name, input)), last_word, number)
@@ -314,9 +323,9 @@ impl Kind {
                         "id": "resp_1", "object": "response", "created_at": 0, "model": "stub-model",
                         "status": status, "output": output,
                         "usage": {
-                            "input_tokens": 7, "input_tokens_details": {"cached_tokens": 3},
-                            "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0},
-                            "total_tokens": 12,
+                            "input_tokens": read, "input_tokens_details": {"cached_tokens": cached},
+                            "output_tokens": written, "output_tokens_details": {"reasoning_tokens": 0},
+                            "total_tokens": read + written,
                         },
                     })
                 };
@@ -341,8 +350,8 @@ impl Kind {
                     None => (json!({"role": "assistant", "content": last_word}), "stop"),
                 };
                 let usage = json!({
-                    "prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3},
-                    "completion_tokens": 5, "total_tokens": 12,
+                    "prompt_tokens": read, "prompt_tokens_details": {"cached_tokens": cached},
+                    "completion_tokens": written, "total_tokens": read + written,
                 });
                 let chat = |object: &str, choice: Value| {
                     json!({
