@@ -227,14 +227,14 @@ impl Hub {
         Ok(())
     }
 
-    /// Returns the offers whose tickets are to be published now.
+    /// Returns the offers that need a ticket now.
     fn due(&self, offers: Vec<Offer>) -> Vec<Offer> {
         let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         quiet.retain(|_, until| *until > now);
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = |offer: &Offer| {
-            // A task whose bundle is made for a worker is queued still.
+            // A task for which a bundle is being made is queued still.
             !quiet.contains_key(&(offer.task.clone(), offer.fence)) && !busy.contains_key(&offer.task)
         };
         offers.into_iter().filter(|offer| can_be_subject(&offer.runner) && is_due(offer)).collect()

@@ -35,7 +35,7 @@ pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ticket {
     pub(crate) version: u32,
-    /// The id of the machine whose hub has the task.
+    /// The id of the machine on which the hub of the task is.
     pub(crate) hub: String,
     pub(crate) task: String,
     pub(crate) attempt: i64,

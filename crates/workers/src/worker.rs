@@ -245,7 +245,7 @@ async fn next_ticket(
     batch.next().await.transpose().map_err(|error| error.to_string())
 }
 
-/// Acknowledges a ticket. A lost acknowledgement brings the ticket again, whose claim is refused by its fence.
+/// Acknowledges a ticket. A lost acknowledgement brings the ticket again, and its fence has its claim refused.
 async fn acknowledge(message: &jetstream::Message, kind: AckKind) {
     if let Err(error) = message.ack_with(kind).await {
         tracing::debug!(%error, "a ticket could not be acknowledged");
