@@ -121,10 +121,10 @@ fn the_run_reports_of_the_demo_agree_with_their_patches_and_agents() {
 }
 
 /// Returns one file of a patch as a run report lists it, after a check of the lengths of its hunks.
-fn patched_file(patch: &str) -> Value {
-    let path = patch.lines().find_map(|line| line.strip_prefix("+++ b/")).unwrap();
+fn patched_file(change: &str) -> Value {
+    let path = change.lines().find_map(|line| line.strip_prefix("+++ b/")).unwrap();
     let (mut insertions, mut deletions) = (0, 0);
-    for hunk in patch.split("\n@@ -").skip(1) {
+    for hunk in change.split("\n@@ -").skip(1) {
         let (head, body) = hunk.split_once('\n').unwrap();
         let count = |mark: char| body.lines().filter(|line| line.starts_with(mark)).count();
         let (plus, minus, same) = (count('+'), count('-'), count(' '));
