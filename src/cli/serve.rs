@@ -102,8 +102,8 @@ fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> R
 
 fn open_console(link: &str, home: &Path) {
     if let Err(error) = process::open_browser(link) {
-        let program = config::program(home);
-        output::note(format!("cannot open a browser ({error}); `{program} open --print` prints a link"));
+        let command = config::command_prefix(home);
+        output::note(format!("cannot open a browser ({error}); `{command} open --print` prints a link"));
     }
 }
 

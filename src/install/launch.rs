@@ -1,5 +1,7 @@
 //! The command line that a client's configuration runs: this program, and the home if it is not the default.
 
+use adjutant_base::text::shell_word::quoted;
+
 /// Program and home that a client's entry and its hook name.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
@@ -20,15 +22,5 @@ impl Launch {
     /// Returns the same words as a shell line.
     pub(super) fn hook_line(&self, client: &str) -> String {
         self.hook_words(client).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// Quotes a word for a POSIX shell if it needs quotes.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -1108,8 +1108,16 @@ fn the_demo_starts_while_another_hub_has_the_default_port() {
     // It is in use in either case, by this test or by another program.
     let _taken = std::net::TcpListener::bind("127.0.0.1:7437");
     let demo = fixture.home.path().join("demo").display().to_string();
-    let hub = ForegroundHub::start(&fixture, &["--home", &demo, "--demo"]);
-    assert!(hub.banner.contains("http://127.0.0.1:") && !hub.banner.contains(":7437"), "{}", hub.banner);
+    let hub = ForegroundHub::start(&fixture, &["--home", &demo, "--demo", "--auth", "none"]);
+    assert!(!hub.banner.contains(":7437"), "{}", hub.banner);
+    let address = hub.banner.split("http://").nth(1).unwrap_or_else(|| panic!("{}", hub.banner));
+    let address = address.split(['/', ' ', '\n']).next().unwrap();
+    // Its console shows commands for its home.
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET /questions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    assert!(page.contains("<code>adjutant --home ~&#x2f;demo passphrase</code>"), "{page}");
 }
 
 #[test]

@@ -35,6 +35,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::text::shell_word;
+
 use agents::{AgentRoot, AgentsConfig, Program};
 use assistant::AssistantConfig;
 use channels::ChannelsConfig;
@@ -287,11 +289,17 @@ pub fn home(named: Option<PathBuf>) -> Result<PathBuf, Error> {
 }
 
 /// Returns the beginning of each command for the hub in `home`: the program, with `--home` unless it is the default.
-pub fn program(home: &Path) -> String {
+pub fn command_prefix(home: &Path) -> String {
     if self::home(None).is_ok_and(|default| default == home) {
         return "adjutant".to_owned();
     }
-    format!("adjutant --home {}", env::with_tilde(home))
+    let short = env::with_tilde(home);
+    // A shell replaces no tilde in quotes.
+    let home = match short.strip_prefix('~').filter(|below| shell_word::quoted(below) == *below) {
+        Some(_) => short,
+        None => shell_word::quoted(&home.to_string_lossy()),
+    };
+    format!("adjutant --home {home}")
 }
 
 /// The text of a `config.toml`, parsed.

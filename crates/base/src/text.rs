@@ -7,6 +7,7 @@ pub mod front_matter;
 pub mod hex;
 pub mod named_enum;
 pub mod random_id;
+pub mod shell_word;
 pub mod suggest;
 pub mod timefmt;
 pub mod untrusted_markdown;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// A user needs at least this long to read a form. The script's `CALM` is the same.
 const COOLDOWN: Duration = Duration::from_millis(600);
 
-/// The message for a form that was sent too soon, as a sentence fragment.
+/// The message for a form that was sent too soon.
 pub(super) const TOO_EARLY: &str =
     "The form was sent right after the page opened and was ignored. Send it again to confirm.";
 

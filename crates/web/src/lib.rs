@@ -15,14 +15,15 @@ mod excerpt;
 mod highlight;
 mod login;
 mod markdown;
+mod number;
 mod page;
 mod pages;
 mod prompt_form;
 mod request;
 mod request_acts;
+mod sentence;
 mod sse;
 mod timefmt;
-mod wording;
 
 use std::sync::Arc;
 

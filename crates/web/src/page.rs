@@ -14,7 +14,7 @@ use super::diff::diff;
 use super::error::Failure;
 use super::highlight;
 use super::highlight::marked;
-use super::{csrf, excerpt, markdown, request_acts, timefmt, wording};
+use super::{csrf, excerpt, markdown, number, request_acts, sentence, timefmt};
 use adjutant_app::App;
 use adjutant_assistant::logins::Act;
 use adjutant_base::config::{self, env};
@@ -96,9 +96,9 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("ticked", |text: &str| Value::from_safe_string(highlight::ticked(text)));
     templates.add_filter("instant", timefmt::time);
     templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
-    templates.add_filter("size", timefmt::size);
-    templates.add_filter("grouped", wording::grouped);
-    templates.add_filter("sentence", wording::sentence);
+    templates.add_filter("size", number::size);
+    templates.add_filter("grouped", number::grouped);
+    templates.add_filter("sentence", sentence::sentence);
     templates.add_filter("home", |folder: &str| env::with_tilde(folder.as_ref()));
     templates.add_filter("title", excerpt::title);
     templates.add_filter("excerpt", |text: &str| excerpt::of(text));
@@ -245,7 +245,7 @@ fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failur
         sections,
         hub => app.is_some(),
         // The beginning of the commands that the page shows.
-        program => app.map_or_else(|| "adjutant".to_owned(), |app| config::program(&app.config.home)),
+        command => app.map_or_else(|| "adjutant".to_owned(), |app| config::command_prefix(&app.config.home)),
         user => login.map(|login| context! { name => &login.name, role => login.role.name() }),
         csrf => if login.is_some() { Some(csrf::token()?) } else { None },
         operates => may(Act::Operate),

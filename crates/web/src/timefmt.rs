@@ -37,15 +37,6 @@ pub(super) fn length(length: Duration) -> String {
     }
 }
 
-/// Returns a number of bytes in its largest unit.
-pub(super) fn size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
-        None => format!("{bytes} B"),
-    }
-}
-
 /// Returns the time until an instant in its largest unit; `None` once it has passed.
 pub(super) fn left(until: i64) -> Option<String> {
     let left = instant(until).duration_since(SystemTime::now()).ok()?;

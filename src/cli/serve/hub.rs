@@ -121,7 +121,7 @@ impl Hub {
                 let log_in = match (token, listening.socket.get()) {
                     (false, _) => String::new(),
                     (true, Some(_)) => {
-                        format!("   ({} open logs a browser in)", config::program(self.home()))
+                        format!("   ({} open logs a browser in)", config::command_prefix(self.home()))
                     }
                     (true, None) => {
                         "   (only --open logs a browser in, because the socket is off)".to_owned()

@@ -15,9 +15,9 @@ use serde::Deserialize;
 use super::calendar::ACTOR;
 use crate::csrf;
 use crate::error::Failure;
+use crate::number;
 use crate::page::{self, Place};
 use crate::request::{Address, Fields, SignedForm};
-use crate::timefmt;
 use adjutant_app::{App, health};
 use adjutant_assistant::UserId;
 use adjutant_assistant::logins::Role;
@@ -136,7 +136,7 @@ fn rows_limit() -> u32 {
 fn recordings(folder: Option<&Path>) -> io::Result<(usize, Vec<Value>)> {
     let found = folder.map_or_else(|| Ok(Vec::new()), reader::list)?;
     let row = |one: &reader::Found| {
-        context! { name => &one.name, size => timefmt::size(one.bytes), at => millis(one.modified) }
+        context! { name => &one.name, size => number::size(one.bytes), at => millis(one.modified) }
     };
     Ok((found.len(), found.iter().take(10).map(row).collect()))
 }

@@ -18,7 +18,7 @@ use minijinja::{Value, context};
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{SignedForm, SignedUpload};
-use crate::{csrf, early_submit, markdown, timefmt};
+use crate::{csrf, early_submit, markdown, number, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::millis;
@@ -226,7 +226,7 @@ async fn page(
         deadline => question.deadline,
         approval => !question.denials.is_empty(),
         max_files => MAX_FILES,
-        max_file_size => timefmt::size(MAX_FILE_BYTES as u64),
+        max_file_size => number::size(MAX_FILE_BYTES as u64),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),
         deliveries => question.deliveries,
         absence => question.presence.absence_reason().filter(|_| pending),

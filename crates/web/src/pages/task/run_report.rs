@@ -3,7 +3,7 @@
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-use crate::wording::grouped;
+use crate::number::grouped;
 use adjutant_agents::run_report::{Outcome, Usage};
 
 /// Returns the outcome for the template.

@@ -1,17 +1,4 @@
-//! Texts and numbers as the pages show them.
-
-/// Returns a number with a comma between thousands.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+//! Errors of the domains as sentences.
 
 /// Returns a sentence fragment as a sentence: an error of a domain begins in lower case and has no full stop.
 pub(super) fn sentence(fragment: &str) -> String {
