@@ -31,19 +31,12 @@ fn no_worktree_is_left(fixture: &TaskFixture) {
 fn a_hub_that_was_killed_while_it_made_a_worktree_makes_it_again() {
     let fixture = TaskFixture::new();
     fixture.commit_all();
-    let gate = fixture.home.write("gate", "");
-    let path = std::env::var("PATH").unwrap();
-    let slow = format!(
-        "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *read-tree*) touch '{1}'; while test -e '{0}'; do sleep 0.02; done ;; esac\nexec git \"$@\"\n",
-        gate.display(),
-        fixture.folder("reached").display(),
-    );
-    fixture.program("git", &slow);
+    let (reached, gate) = fixture.stopping_git("read-tree", ":");
     let mut hub = fixture.hub();
     let mut peer = fixture.connect();
     peer.initialize("2025-11-25");
     let task = peer.delegate_in_background(1, in_worktree(&fixture, "touch made.txt"));
-    eventually("the checkout", || if fixture.folder("reached").exists() { Ok(()) } else { Err("not begun") });
+    eventually("the checkout", || if reached.exists() { Ok(()) } else { Err("not begun") });
     hub.kill();
     assert!(fixture.folder(&format!("work/.git/worktrees/adjutant-{task}/locked")).exists());
     std::fs::remove_file(gate).unwrap();
@@ -96,14 +89,7 @@ fn a_worktree_of_a_killed_hub_is_kept_and_named_where_its_changes_are_not_known(
 fn a_worktree_of_a_killed_hub_is_removed_where_the_next_one_cannot_make_it_again() {
     let fixture = TaskFixture::new();
     fixture.commit_all();
-    let (reached, gate) = (fixture.folder("reached"), fixture.home.write("gate", ""));
-    let waits = format!(
-        "#!/bin/sh\ncase \"$*\" in *read-tree*) touch '{}'; while test -e '{}'; do sleep 0.02; done; exit 1 ;; esac\nPATH='{}' exec git \"$@\"\n",
-        reached.display(),
-        gate.display(),
-        std::env::var("PATH").unwrap(),
-    );
-    fixture.program("git", &waits);
+    let (reached, gate) = fixture.stopping_git("read-tree", "exit 1");
     let mut hub = fixture.hub();
     let mut peer = fixture.connect();
     peer.initialize("2025-11-25");

@@ -69,6 +69,20 @@ impl TaskFixture {
         self.home.write("runners.yaml", json!({"runners": listed}).to_string());
     }
 
+    /// Puts a git on the fixture's PATH that stops at each command whose line has `word`, until the file `gate` is removed,
+    /// and runs the lines `then` of a shell afterwards. Returns the paths of a file that shows that git has stopped, and of the gate.
+    pub(crate) fn stopping_git(&self, word: &str, then: &str) -> (PathBuf, PathBuf) {
+        let (reached, gate) = (self.folder("reached"), self.home.write("gate", ""));
+        let path = std::env::var("PATH").unwrap();
+        let git = format!(
+            "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in *{word}*) touch '{}'; while test -e '{}'; do sleep 0.02; done; {then} ;; esac\nexec git \"$@\"\n",
+            reached.display(),
+            gate.display(),
+        );
+        self.program("git", &git);
+        (reached, gate)
+    }
+
     /// Puts an executable on the fixture's PATH.
     pub(crate) fn program(&self, name: &str, text: &str) {
         self.home.write_program(&format!("bin/{name}"), text);

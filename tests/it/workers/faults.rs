@@ -96,15 +96,7 @@ fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_ta
 fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
     let Some(nats) = Nats::start() else { return };
     let fixture = hub_fixture(&nats, NO_SLOTS);
-    let gate = fixture.home.write("gate", "");
-    let reached = fixture.folder("reached");
-    let slow = format!(
-        "#!/bin/sh\nPATH='{}'\ncase \"$*\" in *unbundle*) touch '{}'; while test -e '{}'; do sleep 0.02; done ;; esac\nexec git \"$@\"\n",
-        std::env::var("PATH").unwrap(),
-        reached.display(),
-        gate.display(),
-    );
-    fixture.program("git", &slow);
+    let (reached, gate) = fixture.stopping_git("unbundle", ":");
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let task = delegate(&fixture, &mut peer, "touch made.txt");
