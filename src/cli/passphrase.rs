@@ -8,7 +8,7 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
-use adjutant_questions::check_passphrase_length;
+use adjutant_questions::{MIN_PASSPHRASE_LENGTH, check_passphrase_length};
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::Secret;
 use adjutant_terminal::tui::Hidden;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     if current.is_none() {
         client.prepare_passphrase()?;
     }
-    let new = ask("New passphrase (at least 8 characters): ")?;
+    let new = ask(&format!("New passphrase (at least {MIN_PASSPHRASE_LENGTH} characters): "))?;
     check_passphrase_length(&new)
         .map_err(|error| Failure::new(error).hint("run `adjutant passphrase` again"))?;
     if ask("Repeat the passphrase: ")? != new {

@@ -512,6 +512,9 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let new = |repeated: &'static str| {
         [("New passphrase (at least 8 characters):", "correct horse"), ("Repeat the passphrase:", repeated)]
     };
+    let mut proving = Terminal::start(&home, &["passphrase", "--prove"], 80, 24, &[]);
+    proving.shows("no approval passphrase is set");
+    assert_eq!(proving.exit_code(), 1);
     assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
     assert_eq!(set(&new("correct horse"), "the approval passphrase is set"), 0);
     let changed = [

@@ -52,7 +52,7 @@ pub use outcome::{
     AnswerFile, Channel, DecidedBy, MAX_FILE_BYTES, MAX_FILES, Outcome, OutcomeKind, Proof, State,
 };
 use passphrase::Passphrase;
-pub use passphrase::check_passphrase_length;
+pub use passphrase::{MIN_PASSPHRASE_LENGTH, check_passphrase_length};
 pub use question::{
     APPROVE, AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft,
     ElicitationFailure, Field, Filter, Format, Input, Level, Page, PendingKind, Question, Queue, Route,

@@ -99,9 +99,16 @@ impl Passphrase {
     }
 }
 
+/// Minimum characters of a passphrase.
+pub const MIN_PASSPHRASE_LENGTH: usize = 8;
+
 /// Checks that a new passphrase is neither too short nor too long.
 pub fn check_passphrase_length(new: &str) -> Result<(), Error> {
-    if (8..=1024).contains(&new.chars().count()) { Ok(()) } else { Err(Error::WeakPassphrase) }
+    if (MIN_PASSPHRASE_LENGTH..=1024).contains(&new.chars().count()) {
+        Ok(())
+    } else {
+        Err(Error::WeakPassphrase)
+    }
 }
 
 /// Writes a new file and renames it, so that a reader never sees half a verifier.
