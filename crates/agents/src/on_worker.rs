@@ -80,7 +80,7 @@ impl Agents {
         let path = workdir.path().to_string_lossy().into_owned();
         options.workdir = workdir;
         options.keep = false;
-        options.is_bare = true;
+        options.without_checkout = true;
         let id = TaskId::new().map_err(|_| Error::Stopping)?;
         let row = tasks::NewTask {
             id: id.to_string(),

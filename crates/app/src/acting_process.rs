@@ -32,7 +32,7 @@ impl App {
         let (_, agent) = agent?;
         let name = process::program(agent.pid).unwrap_or_else(|| "a program".to_owned());
         Some(format!(
-            "process {pid} runs below {name} (process {}), which has a connection to this hub and counts as an agent; \
+            "process {pid} belongs to {name} (process {}), which has a connection to this hub and counts as an agent; \
              use a terminal that it did not start",
             agent.pid
         ))

@@ -22,7 +22,7 @@ const REMOVE: [&str; 4] = [
     "DELETE FROM users WHERE id = 'demo' AND email = 'robin@example.org'",
 ];
 
-/// The audit of the assistant's example: its actor is not a user, so the activity of the first screen does not list it.
+/// The assistant audits that the user of its example was saved. Nobody did that, so the activity does not list it.
 const REMOVE_AUDIT: &str = "DELETE FROM audit WHERE actor = 'demo'";
 
 /// Adds the rows to a store without questions, tasks and threads; returns whether it did. `folder` is the folder of the shop.

@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pub(crate) worktree: bool,
     /// Whether the repository around `workdir` has no file checked out: a worker made it for this task.
     #[serde(default)]
-    pub(crate) is_bare: bool,
+    pub(crate) without_checkout: bool,
     pub(crate) workdir: Workdir,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         agent_checks: agent.checks.len(),
         checks_may_fail: agent.checks_may_fail,
         worktree: request.isolation == Isolation::Worktree,
-        is_bare: false,
+        without_checkout: false,
         workdir,
     };
     tasks::NewTask {

@@ -106,7 +106,8 @@ async fn worktree_baseline(
     } else {
         git.snapshot(&inner, INNER).await?
     };
-    let caller = if run.options.is_bare { None } else { Some(git.snapshot(&repository, CALLER).await) };
+    let caller =
+        if run.options.without_checkout { None } else { Some(git.snapshot(&repository, CALLER).await) };
     Ok(Baseline { repository, inner, snapshot, worktree: Some(worktree), caller })
 }
 
