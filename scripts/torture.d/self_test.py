@@ -196,7 +196,10 @@ class TasksChecker(unittest.TestCase):
         cancelled = [*ended()[:3], *ended(state="cancelled", status="cancelled", message="", end="")[4:]]
         self.assertEqual(self.kinds(*cancelled), ["wrong"])
         self.assertEqual(self.kinds(*cancelled, event(2, "cancel", client="c0", key="c0-1")), [])
-        self.assertEqual(self.kinds(*cancelled, event(2, "fault", target="hub", kind="restart --cancel")), [])
+        restart = {"target": "hub", "kind": "restart --cancel"}
+        self.assertEqual(self.kinds(*cancelled, event(2, "fault", **restart)), [])
+        self.assertEqual(self.kinds(event(0.1, "fault", **restart), event(0.2, "over", **restart), *cancelled), ["wrong"])
+        self.assertEqual(self.kinds(event(0.1, "fault", **restart), *cancelled, event(2, "over", **restart)), [])
 
     def test_a_broken_database_and_a_wait_without_an_end_are_noticed(self):
         self.assertEqual(self.kinds(event(9, "integrity", result="ok")), [])

@@ -8,6 +8,7 @@ A task is named by its `key`, which is in its text, and by the id that the hub g
     given     client task status message an outcome reached a client; `left` are processes of the task that were alive then.
                                          A client of the contract gets no id, but a `key`, and the text alone
     fault     target kind task           something was killed, stopped or restarted; `task` names the run that was hit
+    over      target kind                a fault of the hub or of the disk is over: a restart takes seconds, and cancels tasks until its end
     start     key task                   the fake runner was started
     stored    task key state status …    the row of a task at the end, and its outcome
     left      process                    a process of a task that is alive at the end
@@ -52,7 +53,7 @@ def check(events):
         key = event.get("key") or keys.get(event.get("task"))
         if key:
             by_key[key].append(event)
-    common_faults = [event for event in events if event["what"] == "fault" and event.get("target") in ("hub", "disk")]
+    common_faults = [event for event in events if event["what"] in ("fault", "over") and event.get("target") in ("hub", "disk")]
     for key, about in by_key.items():
         broken += [(*found, about) for found in of_task(key, about, common_faults)]
     for event in events:
