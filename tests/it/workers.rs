@@ -18,8 +18,13 @@ use crate::support::serving::Serving;
 use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Peer, wait, wait_for};
 
-/// Settings of a hub that runs no task itself, and gives a worker up soon.
-pub(crate) const NO_SLOTS: &str = "per_runner = { fake = 0 }\n[workers]\nlost_after_seconds = 2";
+/// Settings of a hub that runs no task itself, and gives no worker up while a test runs.
+pub(crate) const NO_SLOTS: &str = "per_runner = { fake = 0 }\n[workers]\nlost_after_seconds = 60";
+
+/// The same of a hub that gives up a worker without a report soon, but not one on a busy machine.
+fn soon_lost() -> String {
+    NO_SLOTS.replace("= 60", "= 4")
+}
 
 /// A hub on a server, with a committed working folder and an agent that works in a worktree.
 pub(crate) fn hub_fixture(nats: &Nats, settings: &str) -> TaskFixture {
@@ -142,7 +147,7 @@ fn a_new_task_is_offered_at_once() {
 fn a_cancellation_reaches_the_worker_at_once() {
     let Some(nats) = Nats::start() else { return };
     // A report would bring it only after five seconds.
-    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 2", "= 60"));
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let task = delegate(&fixture, &mut peer, "hang");
@@ -156,7 +161,7 @@ fn a_cancellation_reaches_the_worker_at_once() {
 #[test]
 fn a_frozen_worker_is_told_that_its_result_comes_too_late() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
@@ -177,7 +182,7 @@ fn a_frozen_worker_is_told_that_its_result_comes_too_late() {
 #[test]
 fn a_nats_server_that_loses_everything_loses_no_task() {
     let Some(mut nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 2", "= 60"));
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
@@ -196,7 +201,7 @@ fn a_nats_server_that_loses_everything_loses_no_task() {
 #[test]
 fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let mut killed = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
@@ -206,7 +211,7 @@ fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "lost", "{result:#}");
     let detail = result["failure"]["detail"].as_str().unwrap();
-    let end = " has not reported for 2 s; how far the agent came is unknown";
+    let end = " has not reported for 4 s; how far the agent came is unknown";
     assert!(detail.ends_with(end) && detail.len() > end.len(), "{result:#}");
     let shown = peer.tool(4, "task_get", json!({"task_id": task}))["content"].to_string();
     assert!(shown.contains(detail) && shown.contains("processes left: unknown"), "{shown}");

@@ -4,15 +4,16 @@ mod arrivals;
 mod requests;
 mod streams;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
 use async_nats::jetstream;
-use futures::StreamExt as _;
+use async_nats::jetstream::stream::Stream;
+use futures::{StreamExt as _, TryStreamExt as _};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
@@ -21,7 +22,7 @@ use crate::account::Account;
 use crate::connection::{Login, connect, log_version};
 use crate::protocol::{
     STREAM, Ticket, VERSION, can_be_subject, cancel_subject, consumer, consumer_name, hello_subject,
-    hub_subject, join_subject, sender, stream, ticket_subject,
+    hub_subject, join_subject, sender, stream, ticket_subject, tickets_of_hub,
 };
 use adjutant_agents::Agents;
 use adjutant_agents::worker_order::Offer;
@@ -34,8 +35,8 @@ const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before a new task is offered: a hub with a free slot has claimed it then, and tasks that come together are offered
 /// together.
 const OFFER_DELAY: Duration = Duration::from_millis(50);
-/// Time after which the ticket of a queued task is published again, because NATS may have lost it.
-const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval at which the hub looks whether NATS has lost the ticket of a queued task.
+const TICKET_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before a task that cannot travel is offered again. A commit of its changes may make it travel.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
 /// Requests of a kind that are answered at the same time, but for those of streams.
@@ -66,7 +67,7 @@ pub struct Hub {
     repository_slots: Semaphore,
     /// The tasks whose folder or repository a request uses now, and the worker that sent it.
     busy: Mutex<HashMap<String, String>>,
-    /// The ends of the pauses in which tasks are not offered, by task and fence.
+    /// The ends of the pauses in which queued tasks are not offered, by task and fence: of each that was offered.
     quiet: Mutex<HashMap<(String, i64), Instant>>,
 }
 
@@ -206,8 +207,19 @@ impl Hub {
         }
         let queue = jetstream.get_or_create_stream(stream()).await;
         let queue = queue.map_err(|error| format!("the stream {STREAM} cannot be made: {error}"))?;
-        for offer in offers {
+        // A ticket that is published again goes to the end of its queue, so one that is there keeps its place.
+        let kept = if offers.iter().any(|(_, was_published)| *was_published) {
+            self.kept_tickets(&queue).await?
+        } else {
+            HashSet::new()
+        };
+        for (offer, was_published) in offers {
             let label = offer.label.as_deref();
+            let subject = ticket_subject(&self.id, &offer.runner, label, &offer.task);
+            if was_published && kept.contains(&subject) {
+                self.be_quiet(offer.task, offer.fence, TICKET_CHECK_INTERVAL);
+                continue;
+            }
             let name = consumer_name(&offer.runner, label);
             let made = queue.get_or_create_consumer(&name, consumer(&offer.runner, label)).await;
             made.map_err(|error| format!("the queue {name} cannot be made: {error}"))?;
@@ -218,26 +230,38 @@ impl Hub {
                 attempt: offer.attempt,
                 fence: offer.fence,
             };
-            let subject = ticket_subject(&self.id, &offer.runner, label, &offer.task);
             let payload = serde_json::to_vec(&ticket).unwrap_or_default();
             let sent = jetstream.publish(subject, payload.into()).await.map_err(|error| error.to_string())?;
             sent.await.map_err(|error| format!("a ticket is not stored: {error}"))?;
-            self.be_quiet(offer.task, offer.fence, REPUBLISH_INTERVAL);
+            self.be_quiet(offer.task, offer.fence, TICKET_CHECK_INTERVAL);
         }
         Ok(())
     }
 
-    /// Returns the offers that need a ticket now.
-    fn due(&self, offers: Vec<Offer>) -> Vec<Offer> {
+    /// Returns the subjects of this hub's tickets that are in the stream.
+    async fn kept_tickets(&self, queue: &Stream) -> Result<HashSet<String>, String> {
+        let tickets = queue.info_with_subjects(tickets_of_hub(&self.id)).await;
+        let tickets = tickets.map_err(|error| format!("the stream {STREAM} cannot be read: {error}"))?;
+        let subjects = tickets.map_ok(|(subject, _)| subject).try_collect().await;
+        subjects.map_err(|error| format!("the stream {STREAM} cannot be read: {error}"))
+    }
+
+    /// Returns the offers whose pause is over or that had none, with whether this hub published a ticket of them before.
+    fn due(&self, offers: Vec<Offer>) -> Vec<(Offer, bool)> {
         let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        quiet.retain(|_, until| *until > now);
-        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = |offer: &Offer| {
+        let key = |offer: &Offer| (offer.task.clone(), offer.fence);
+        let queued: HashSet<_> = offers.iter().map(key).collect();
+        quiet.retain(|offer, _| queued.contains(offer));
+        let (busy, now) = (self.busy.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        let due = offers.into_iter().filter_map(|offer| {
+            let until = quiet.get(&key(&offer));
             // A task for which a bundle is being made is queued still.
-            !quiet.contains_key(&(offer.task.clone(), offer.fence)) && !busy.contains_key(&offer.task)
-        };
-        offers.into_iter().filter(|offer| can_be_subject(&offer.runner) && is_due(offer)).collect()
+            let is_due = can_be_subject(&offer.runner)
+                && until.is_none_or(|until| *until <= now)
+                && !busy.contains_key(&offer.task);
+            is_due.then_some((offer, until.is_some()))
+        });
+        due.collect()
     }
 
     fn be_quiet(&self, task: String, fence: i64, duration: Duration) {

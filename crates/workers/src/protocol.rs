@@ -238,6 +238,11 @@ pub(crate) fn ticket_subject(hub: &str, runner: &str, label: Option<&str>, task:
     format!("adj.{hub}.ticket.{runner}.{}.{task}", label.unwrap_or(NO_LABEL))
 }
 
+/// Returns the pattern of the subjects of a hub's tickets.
+pub(crate) fn tickets_of_hub(hub: &str) -> String {
+    format!("adj.{hub}.ticket.>")
+}
+
 /// Returns the subject of requests of a worker to a hub; `*` stands for all workers.
 pub(crate) fn hub_subject(hub: &str, worker: &str) -> String {
     format!("adj.{hub}.hub.{worker}")

@@ -77,10 +77,6 @@ fn work(folder: &str, more: &Value) -> (&'static str, Value) {
     ("delegate_task", arguments)
 }
 
-fn patient() -> String {
-    NO_SLOTS.replace("= 2", "= 60")
-}
-
 /// A hub, and a worker that runs two tasks at once.
 fn hub_and_worker(nats: &Nats, settings: &str) -> (TaskFixture, Serving, WorkerProcess) {
     let fixture = hub_fixture(nats, settings);
@@ -99,7 +95,7 @@ fn clients(home: &Home) -> Vec<Value> {
 fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
     let fixture = TaskFixture::new();
     // The permissions of its credentials suffice.
-    let Some(_nats) = guarded(&fixture, newest(), &patient()) else { return };
+    let Some(_nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
     fixture.home.write(".adjutant/prompts/greet.md", "Greet the reader of the hub.\n");
     let _hub = fixture.hub();
     let worker = WorkerProcess::start_at(joined(&fixture, &[]), None, &[]);
@@ -136,7 +132,7 @@ fn an_agent_on_a_worker_asks_its_user_and_expands_prompts() {
 #[test]
 fn an_agent_on_a_worker_delegates_within_the_limits_of_its_task() {
     let Some(nats) = Nats::start() else { return };
-    let (fixture, _hub, worker) = hub_and_worker(&nats, &format!("max_descendants = 1\n{}", patient()));
+    let (fixture, _hub, worker) = hub_and_worker(&nats, &format!("max_descendants = 1\n{NO_SLOTS}"));
     let here = fixture.folder("work");
     let calls = [
         work("@PWD@", &json!({"permission": "full"})),
@@ -177,7 +173,7 @@ fn an_agent_on_a_worker_delegates_within_the_limits_of_its_task() {
 #[test]
 fn what_an_agent_on_a_worker_delegates_is_as_deep_as_elsewhere() {
     let Some(nats) = Nats::start() else { return };
-    let (fixture, _hub, worker) = hub_and_worker(&nats, &format!("max_depth = 0\n{}", patient()));
+    let (fixture, _hub, worker) = hub_and_worker(&nats, &format!("max_depth = 0\n{NO_SLOTS}"));
     let conversation = Talk::new(&fixture, "deep", &[work("@PWD@", &json!({}))]);
     let task = delegate(&fixture, &conversation.task);
     let answer = conversation.answer(0).to_string();
@@ -210,7 +206,7 @@ fn what_an_agent_on_a_worker_delegates_never_runs_on_the_machine_of_the_hub() {
 #[test]
 fn the_cancellation_of_a_task_on_a_worker_reaches_what_its_agent_delegated_and_ends_its_connection() {
     let Some(nats) = Nats::start() else { return };
-    let (fixture, _hub, worker) = hub_and_worker(&nats, &patient());
+    let (fixture, _hub, worker) = hub_and_worker(&nats, NO_SLOTS);
     let conversation = Talk::new(&fixture, "hang", &[work("@PWD@", &json!({"task": "hang"}))]);
     let task = delegate(&fixture, &conversation.task);
     let running = || json_of(&fixture, &["tasks", "list", "--state", "running"])["items"].clone();
@@ -229,7 +225,7 @@ fn the_cancellation_of_a_task_on_a_worker_reaches_what_its_agent_delegated_and_e
 #[test]
 fn a_question_of_an_agent_on_a_worker_survives_a_restart_of_nats() {
     let Some(mut nats) = Nats::start() else { return };
-    let (fixture, _hub, worker) = hub_and_worker(&nats, &patient());
+    let (fixture, _hub, worker) = hub_and_worker(&nats, NO_SLOTS);
     let conversation = Talk::new(&fixture, "restart", &[question("Restart?")]);
     let task = delegate(&fixture, &conversation.task);
     let asked = User::wait_for_question(&fixture.home, "Restart?");
@@ -244,7 +240,7 @@ fn a_question_of_an_agent_on_a_worker_survives_a_restart_of_nats() {
 fn a_call_of_an_agent_on_a_worker_ends_with_an_error_when_the_hub_or_nats_is_lost() {
     for is_hub_lost in [true, false] {
         let Some(nats) = Nats::start() else { return };
-        let fixture = hub_fixture(&nats, &patient());
+        let fixture = hub_fixture(&nats, NO_SLOTS);
         let mut hub = fixture.hub();
         let proxy = Proxy::to(nats.url());
         let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
@@ -280,7 +276,7 @@ fn request(raw: &mut RawNats, observed: &(String, Value), fence: i64, body: Valu
 #[test]
 fn a_stream_of_a_worker_has_tools_alone_each_part_once_and_ends_with_the_fence() {
     let Some(nats) = Nats::start() else { return };
-    let (fixture, _hub, _worker) = hub_and_worker(&nats, &patient());
+    let (fixture, _hub, _worker) = hub_and_worker(&nats, NO_SLOTS);
     let mut raw = RawNats::connect(nats.url(), None);
     assert_eq!(raw.subscribe("adj.*.hub.*"), None);
     let gate = fixture.folder("gate");

@@ -4,20 +4,15 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
+use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, soon_lost};
 use crate::support::nats::{Nats, Proxy, RawNats, newest};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::wait_for;
 
-/// Settings of a hub that gives no worker up while the test runs.
-fn patient() -> String {
-    NO_SLOTS.replace("= 2", "= 60")
-}
-
 #[test]
 fn a_worker_that_is_cut_off_and_comes_back_delivers_its_result() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let proxy = Proxy::to(nats.url());
     let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
@@ -36,7 +31,7 @@ fn a_worker_that_is_cut_off_and_comes_back_delivers_its_result() {
 #[test]
 fn a_worker_that_is_cut_off_for_too_long_is_lost_and_its_late_result_refused() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let proxy = Proxy::to(nats.url());
     let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
@@ -54,7 +49,7 @@ fn a_worker_that_is_cut_off_for_too_long_is_lost_and_its_late_result_refused() {
 #[test]
 fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
     let Some(mut nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
@@ -76,7 +71,7 @@ fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
 fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_task() {
     let Some(mut nats) = Nats::start() else { return };
     // A worker tries to connect again after four seconds at most.
-    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 2", "= 8"));
+    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 60", "= 8"));
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let gate = fixture.folder("gate");
@@ -95,13 +90,13 @@ fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_ta
 #[test]
 fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let fixture = hub_fixture(&nats, &soon_lost());
     let (reached, gate) = fixture.stopping_git("unbundle", ":");
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let task = delegate(&fixture, &mut peer, "touch made.txt");
     wait_for("the bundle of the result", || reached.exists().then_some(()));
-    // A worker is lost after two seconds.
+    // A worker is lost after four seconds.
     let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 6}));
     assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
     std::fs::remove_file(gate).unwrap();
@@ -112,13 +107,35 @@ fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
 }
 
 #[test]
+fn a_ticket_that_nats_has_kept_keeps_its_place_in_the_queue() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let mut raw = RawNats::connect(nats.url(), None);
+    assert_eq!(raw.subscribe("adj.*.ticket.>"), None);
+    let kept = delegate(&fixture, &mut peer, "touch made.txt");
+    raw.next(|message| message.subject.ends_with(&kept));
+    let lost = delegate(&fixture, &mut peer, "touch made.txt");
+    let ticket = raw.next(|message| message.subject.ends_with(&lost));
+    let of_lost = json!({"filter": ticket.subject}).to_string();
+    assert_eq!(raw.publish("$JS.API.STREAM.PURGE.ADJUTANT-TICKETS", "", of_lost.as_bytes()), None);
+    // The older task is looked at first, or with the other one.
+    assert_eq!(raw.next(|_| true).subject, ticket.subject);
+    let worker = WorkerProcess::start(&nats, &[]);
+    for task in [&kept, &lost] {
+        let result = ended(&mut peer, task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    }
+}
+
+#[test]
 fn a_nats_server_whose_disk_is_full_loses_no_task() {
     let Some(program) = newest() else { return };
     // The server stores a message while it has stored less than this.
     let nats = Nats::start_with(program, |data| {
         Some(format!("port: -1\njetstream {{ store_dir: {:?}, max_file_store: 1 }}\n", data.display()))
     });
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let mut raw = RawNats::connect(nats.url(), None);
     assert_eq!(raw.subscribe("adj.>"), None);
@@ -138,7 +155,7 @@ fn a_nats_server_whose_disk_is_full_loses_no_task() {
 #[test]
 fn messages_that_come_twice_or_late_change_nothing() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let mut raw = RawNats::connect(nats.url(), None);
     assert_eq!(raw.subscribe("adj.*.hub.*"), None);
@@ -174,7 +191,7 @@ fn messages_that_come_twice_or_late_change_nothing() {
 #[test]
 fn a_hub_that_is_killed_right_after_it_accepted_a_task_offers_it_at_its_next_start() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (mut first, mut peer) = hub(&fixture);
     let task = delegate(&fixture, &mut peer, "touch made.txt");
     first.kill();
@@ -191,7 +208,7 @@ fn a_hub_that_is_killed_between_a_result_and_its_commit_gets_the_result_again() 
     // At the first part of the result, at its end, and after the reply to it.
     for moment in ["write", "finish", "settled"] {
         let Some(nats) = Nats::start() else { return };
-        let fixture = hub_fixture(&nats, &patient());
+        let fixture = hub_fixture(&nats, NO_SLOTS);
         let (mut first, mut peer) = hub(&fixture);
         let mut raw = RawNats::connect(nats.url(), None);
         assert_eq!(raw.subscribe("adj.*.hub.*"), None);
@@ -217,7 +234,7 @@ fn a_hub_that_is_killed_between_a_result_and_its_commit_gets_the_result_again() 
 #[test]
 fn a_cancellation_reaches_the_agent_within_a_quarter_of_a_second() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let mut best = Duration::MAX;
@@ -239,8 +256,8 @@ fn a_cancellation_reaches_the_agent_within_a_quarter_of_a_second() {
 #[test]
 fn a_claimed_task_whose_runner_the_worker_does_not_have_fails_at_once() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
-    let settings = patient().replace("fake = 0", "fake = 0, other = 0");
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let settings = NO_SLOTS.replace("fake = 0", "fake = 0, other = 0");
     fixture.configure(&format!("{settings}\nnats = {:?}", nats.url()), &["other", "fake"]);
     fixture.agent("pinned", "isolation: worktree\npermission: workspace-write\nrunner: fake\n");
     let (_hub, mut peer) = hub(&fixture);
@@ -265,7 +282,7 @@ fn a_claimed_task_whose_runner_the_worker_does_not_have_fails_at_once() {
 #[test]
 fn a_bundle_that_takes_long_is_made_once_and_its_task_runs() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, &patient());
+    let fixture = hub_fixture(&nats, NO_SLOTS);
     let (made, path) = (fixture.folder("made"), std::env::var("PATH").unwrap());
     fixture.program(
         "git",

@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
+use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, soon_lost};
 use crate::support::nats::{Nats, RawNats};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::wait_for;
@@ -102,7 +102,7 @@ fn a_worker_writes_each_file_once_and_reports_the_changes_of_the_agent_alone() {
 #[test]
 fn a_worker_keeps_no_worktree_of_a_task_that_ended() {
     let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let place = TaskFixture::new();
     // One more is refused.
