@@ -412,6 +412,28 @@ fn holds_each_level(fixture: &TaskFixture, held_by: &str) {
 }
 
 #[test]
+fn a_runner_behind_a_link_below_a_hidden_folder_starts() {
+    let Some(fixture) = real() else { return };
+    // The program reads a file next to itself, and finds it by the end of the link.
+    let program = "#!/bin/sh\n. \"$(dirname \"$(readlink -f \"$0\")\")/rest\"\n";
+    fixture.home.write("programs/rest", std::fs::read(fixture.folder("bin/fake")).unwrap());
+    let program = fixture.home.write_program("programs/fake", program);
+    let elsewhere = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp").unwrap();
+    let (visible, hidden) = (fixture.folder("bin/fake"), elsewhere.path().join("fake"));
+    std::fs::remove_file(&visible).unwrap();
+    let config = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    for link in [&visible, &hidden] {
+        std::os::unix::fs::symlink(&program, link).unwrap();
+        let config = config.replace(visible.to_str().unwrap(), link.to_str().unwrap());
+        fixture.home.write(".adjutant/config.toml", config);
+        let _hub = fixture.hub();
+        let (result, report) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+        assert_eq!(result["status"], "succeeded", "{}: {result:#}", link.display());
+        assert!(report.contains("; held by kernel (bubblewrap);"), "{report}");
+    }
+}
+
+#[test]
 fn the_callers_tree_is_not_writable_from_a_worktree() {
     let Some(fixture) = real() else { return };
     let _hub = fixture.hub();

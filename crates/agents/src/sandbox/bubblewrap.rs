@@ -62,6 +62,7 @@ fn options((place, mount): (PathBuf, Mount)) -> impl Iterator<Item = OsString> {
         Mount::ReadOnly(source) => ("--ro-bind", Some(source)),
         Mount::ReadOnlyIfThere(source) => ("--ro-bind-try", Some(source)),
         Mount::Writable(source) => ("--bind", Some(source)),
+        Mount::Link(target) => ("--symlink", Some(target)),
         Mount::Empty => ("--tmpfs", None),
     };
     [option.into()].into_iter().chain(source.map(Into::into)).chain([place.into()])

@@ -57,6 +57,8 @@ pub(super) enum Mount {
     /// Left out where the path does not exist.
     ReadOnlyIfThere(PathBuf),
     Writable(PathBuf),
+    /// A link to a file, or the file where the sandbox can make no link.
+    Link(PathBuf),
     /// An empty folder of the run.
     Empty,
 }
@@ -67,7 +69,9 @@ pub(super) type Mounts = BTreeMap<PathBuf, Mount>;
 /// Returns the mounts of a sandbox in which nothing can be written, with `program` in it.
 pub(super) fn least(program: &Path) -> Mounts {
     let mut mounts = Mounts::from(PRIVATE.map(|folder| (folder.into(), Mount::Empty)));
-    show(&mut mounts, &PRIVATE.map(Path::new), program);
+    for path in program.canonicalize().iter().map(PathBuf::as_path).chain([program]) {
+        show(&mut mounts, &PRIVATE.map(Path::new), path);
+    }
     mounts
 }
 
@@ -75,10 +79,21 @@ fn mount(mounts: &mut Mounts, kind: fn(PathBuf) -> Mount, path: &Path) {
     mounts.insert(path.to_owned(), kind(path.to_owned()));
 }
 
-/// Makes a path below a `hidden` folder visible.
+/// Makes a path below a `hidden` folder visible. The folders that have it come before.
 fn show(mounts: &mut Mounts, hidden: &[&Path], path: &Path) {
-    if hidden.iter().any(|folder| path.starts_with(folder) && path != *folder) {
-        mount(mounts, Mount::ReadOnlyIfThere, path);
+    let above = hidden.iter().filter(|folder| path.starts_with(folder) && path != **folder);
+    let Some(innermost) = above.max_by_key(|folder| folder.as_os_str().len()) else { return };
+    let is_shown = |place: &Path| place.starts_with(innermost) && place != *innermost && place != path;
+    if path.is_symlink() && mounts.keys().any(|place| is_shown(place) && path.starts_with(place)) {
+        // A visible folder has the link, and nothing can be mounted on it.
+        return;
+    }
+    match path.canonicalize() {
+        // A program finds its other files by the end of the link. A cover of the hub's folder takes no link.
+        Ok(real) if path.is_symlink() && real.is_file() && PRIVATE.map(Path::new).contains(innermost) => {
+            mounts.insert(path.to_owned(), Mount::Link(real));
+        }
+        _ => mount(mounts, Mount::ReadOnlyIfThere, path),
     }
 }
 
@@ -114,7 +129,7 @@ pub(super) fn mounts(run: &SandboxedRun<'_>, hub: Option<&Path>) -> Result<Mount
     let programs: Vec<PathBuf> = value("PATH").into_iter().flat_map(std::env::split_paths).collect();
     let seen = RESOLVER.map(PathBuf::from).into_iter().chain(run.visible.iter().cloned());
     let prompts = hub.map(|hub| hub.join(PROMPTS));
-    for path in seen.chain(home).chain(programs).chain(prompts) {
+    for path in home.into_iter().chain(programs).chain(prompts).chain(seen) {
         // A link and the folder that it names are two paths, and the run may use both.
         for path in [path.canonicalize().ok(), Some(path)].into_iter().flatten() {
             if !is_internal(&path, hub, &spools) {
@@ -185,7 +200,10 @@ fn make_cover(mounts: &Mounts, folder: &Path, cover: &Path) -> io::Result<()> {
         let Ok(below) = place.strip_prefix(folder) else { continue };
         let place = cover.join(below);
         match mount {
-            Mount::ReadOnly(path) | Mount::ReadOnlyIfThere(path) | Mount::Writable(path)
+            Mount::ReadOnly(path)
+            | Mount::ReadOnlyIfThere(path)
+            | Mount::Writable(path)
+            | Mount::Link(path)
                 if !path.is_dir() =>
             {
                 if let Some(above) = place.parent().filter(|_| path.exists()) {
@@ -193,7 +211,11 @@ fn make_cover(mounts: &Mounts, folder: &Path, cover: &Path) -> io::Result<()> {
                     std::fs::File::create(place)?;
                 }
             }
-            Mount::ReadOnly(_) | Mount::ReadOnlyIfThere(_) | Mount::Writable(_) | Mount::Empty => {
+            Mount::ReadOnly(_)
+            | Mount::ReadOnlyIfThere(_)
+            | Mount::Writable(_)
+            | Mount::Link(_)
+            | Mount::Empty => {
                 std::fs::create_dir_all(place)?;
             }
         }

@@ -169,7 +169,7 @@ fn root(mut mounts: Mounts, state: &Path) -> Result<Vec<OsString>, String> {
                 (folder, "rw")
             }
             Mount::ReadOnlyIfThere(path) if !path.exists() => continue,
-            Mount::ReadOnly(path) | Mount::ReadOnlyIfThere(path) => (path, "ro"),
+            Mount::ReadOnly(path) | Mount::ReadOnlyIfThere(path) | Mount::Link(path) => (path, "ro"),
             Mount::Writable(path) => (path, "rw"),
         };
         if [&source, &place].iter().any(|path| path.as_os_str().as_bytes().contains(&b':')) {
