@@ -221,8 +221,10 @@ fn answer_one(client: &mut ControlClient, approves: bool, id: &str) -> Result<Qu
     match done.map_err(|error| error.to_string())? {
         Done::Decided { .. } => Ok(question),
         Done::Before(_) => Err("it was decided before".to_owned()),
-        Done::Unfit { reason, .. } => Err(reason),
-        Done::Passphrase { reason, .. } => Err(format!("{reason}; `adjutant inbox` takes the passphrase")),
+        Done::Unfit { reason, .. } | Done::Passphrase { reason, is_set: false } => Err(reason),
+        Done::Passphrase { reason, is_set: true } => {
+            Err(format!("{reason}; `adjutant inbox` takes the passphrase"))
+        }
         Done::Noted | Done::Snoozed { .. } | Done::Available(_) => {
             Err("the hub did not decide it".to_owned())
         }

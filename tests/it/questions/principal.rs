@@ -702,3 +702,23 @@ fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
     lines.send("q no\r");
     lines.wait("the second answer", |screen| screen.matches("DONE q").count() == 2);
 }
+
+#[test]
+fn an_inbox_that_asks_for_the_passphrase_names_no_other_next_step() {
+    let fixture = Fixture::new();
+    let _hub = Serving::socket_hub(&fixture.home);
+    set_passphrase(&fixture);
+    let _agent = agent_elsewhere(&fixture, "");
+    let mut screen = Terminal::start(&fixture.home, &["inbox"], 100, 30, &[]);
+    screen.shows("1 question");
+    screen.send("\r");
+    screen.shows("Enter sends");
+    screen.send("1\r");
+    let asked = screen.shows("has not given the approval passphrase");
+    assert!(asked.contains("Enter sends the answer") && !asked.contains("--prove"), "{asked}");
+    let mut lines = Terminal::start(&fixture.home, &["inbox", "--plain"], 100, 30, &[]);
+    lines.shows("QUESTION q");
+    lines.send("q yes\r");
+    let asked = lines.shows("type it, it is not shown");
+    assert!(!asked.contains("--prove"), "{asked}");
+}

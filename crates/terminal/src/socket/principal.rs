@@ -26,9 +26,11 @@ pub(super) enum Principal {
     User(Proof),
     /// An agent, or a process that cannot be seen; a sentence says which.
     Agent(String),
-    /// A process that may be the user's: what is missing for a proof, and what to do about it.
+    /// A process that may be the user's: what is missing for a proof, and what to do about it. An interface that asks for
+    /// the passphrase itself leaves the remedy out.
     Unproven {
         missing: String,
+        remedy: &'static str,
         needs_passphrase: bool,
     },
 }
@@ -92,7 +94,9 @@ impl ControlPeer {
                 Ok(())
             }
             Principal::Agent(reason) => Err(Rejection::new(reason)),
-            Principal::Unproven { missing, .. } => Err(Rejection::new(missing)),
+            Principal::Unproven { missing, remedy, .. } => {
+                Err(Rejection::new(format!("{missing}; {remedy}")))
+            }
         }
     }
 
@@ -141,12 +145,10 @@ impl ControlPeer {
         }
         let has_passphrase = app.questions.has_passphrase();
         let session = process::session(&line);
-        let unproven = |missing: &str| {
-            let remedy = if has_passphrase { PROVE_IT } else { SET_A_PASSPHRASE };
-            Principal::Unproven {
-                missing: format!("only the user may do this, and {missing}; {remedy}"),
-                needs_passphrase: has_passphrase && session.is_some(),
-            }
+        let unproven = |missing: &str| Principal::Unproven {
+            missing: format!("only the user may do this, and {missing}"),
+            remedy: if has_passphrase { PROVE_IT } else { SET_A_PASSPHRASE },
+            needs_passphrase: has_passphrase && session.is_some(),
         };
         let Some((leader, above)) = session else {
             return unproven("the process that asks has left the terminal that it was started in");

@@ -362,7 +362,12 @@ impl Inbox {
             }
             (Ok(Done::Before(how)), None) => self.notify(closed_text(how, now.millis), now),
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(form)) => form.on_rejection(reason),
-            (Ok(Done::Passphrase { reason, .. }), Some(form)) => form.wants_passphrase(reason),
+            (Ok(Done::Passphrase { reason, is_set: true }), Some(form)) => form.wants_passphrase(reason),
+            (Ok(Done::Passphrase { reason, is_set: false }), Some(form)) => {
+                // There is nothing to type until a passphrase is set.
+                form.layer = None;
+                form.on_rejection(reason);
+            }
             (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason, .. }) | Err(reason), None) => {
                 self.notify(reason, now);
             }

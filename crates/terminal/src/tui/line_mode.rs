@@ -434,11 +434,11 @@ impl Session<'_> {
                 self.rejected = true;
                 format!("REFUSED {ticket} {field}: {reason}")
             }
-            Ok(Done::Passphrase { reason, .. }) => {
+            Ok(Done::Passphrase { reason, is_set: true }) => {
                 self.rejected = true;
                 format!("REFUSED {ticket} {reason}; answer it with `adjutant inbox` in a terminal")
             }
-            Err(reason) => {
+            Ok(Done::Passphrase { reason, is_set: false }) | Err(reason) => {
                 self.rejected = true;
                 format!("REFUSED {ticket} {reason}")
             }

@@ -244,6 +244,10 @@ fn high_asks_for_the_passphrase_and_never_shows_it() {
     assert!(test_inbox.frame().contains("! wrong approval passphrase"), "{}", test_inbox.frame());
     let again = test_inbox.press("right Enter");
     assert!(matches!(&again[0], Request::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
+    // Without a passphrase there is nothing to type.
+    test_inbox.done(&again[0], Done::Passphrase { reason: "none is set".into(), is_set: false });
+    let frame = test_inbox.frame();
+    assert!(frame.contains("! none is set") && !frame.contains("The approval passphrase"), "{frame}");
 }
 
 #[test]

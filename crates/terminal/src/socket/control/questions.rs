@@ -271,12 +271,13 @@ async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Resul
                 Err(error) => to_done(error).map(Some),
             }
         }
-        (Principal::Unproven { missing: reason, needs_passphrase: true }, None) => {
+        (Principal::Unproven { missing: reason, needs_passphrase: true, .. }, None) => {
             Ok(Some(Done::Passphrase { reason, is_set: true }))
         }
-        (Principal::Agent(reason) | Principal::Unproven { missing: reason, .. }, _) => {
-            Err(Rejection::new(reason))
+        (Principal::Unproven { missing, remedy, .. }, _) => {
+            Err(Rejection::new(format!("{missing}; {remedy}")))
         }
+        (Principal::Agent(reason), _) => Err(Rejection::new(reason)),
     }
 }
 
@@ -317,7 +318,8 @@ type Changing = (Option<i64>, i64, u32, AskerPresence, Option<ClosedElsewhere>);
 
 async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
     let app: &App = &peer.app;
-    if let Principal::Unproven { missing, needs_passphrase } = peer.principal() {
+    if let Principal::Unproven { missing, remedy, needs_passphrase } = peer.principal() {
+        let missing = format!("{missing}; {remedy}");
         out.part(&Update::Unproven { missing, needs_passphrase }).await?;
     }
     // Subscribed before the first read, so that no change is missed in between.
