@@ -29,7 +29,7 @@ step back, u undoes an answer, b shows all approvals together, a sets your avail
 
 Without a terminal on both ends, and with --plain, it prints lines:
   LINES for a screen reader  the first line in a terminal
-  QUESTION ID from AGENT in WORKSPACE, TIME left
+  QUESTION ID from AGENT in WORKSPACE, TIME left; in a terminal with `number NUMBER` after the ID
     the title, the message with | before each line, options as NUMBER VALUE LABEL, a default answer
   DONE ID OUTCOME        your decision was accepted
   CLOSED ID HOW          it was decided in another channel, or withdrawn; the time to undo that
@@ -37,7 +37,8 @@ Without a terminal on both ends, and with --plain, it prints lines:
   INBOX STATE            your availability changed, or an answer from here needs a proof
   SECRET ID FIELD        the next line is the value of this field, which the terminal does not show
   REFUSED [ID] REASON    a line was rejected
-and reads one answer for each line; the beginning of an ID is enough:
+and reads one answer for each line; the beginning of an ID is enough, and in a terminal \
+the NUMBER of the question, which no later question gets:
   ID VALUE               the value, number or label of an option; several with commas; yes or no; a text, number or date
   ID =TEXT               the exact text; free text where a question allows it
   ID {\"FIELD\": VALUE}    the answer to a question with several fields

@@ -244,6 +244,33 @@ fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
 }
 
 #[test]
+fn a_question_is_answered_by_its_number_which_no_other_question_gets() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let ask = |title| Script::start(&home, &["--title", title, "--option", "Yes=yes", "--option", "No=no"]);
+    let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 40, &[]);
+    lines.shows("`NUMBER VALUE`");
+    let mut asked = Vec::new();
+    for (number, title) in [(1, "First?"), (2, "Second?")] {
+        asked.push(ask(title));
+        lines.shows(&format!(" number {number} from"));
+    }
+    lines.send("1 yes\r");
+    assert_eq!(asked.remove(0).finish().stdout, "yes\n");
+    let third = ask("Third?");
+    lines.shows(" number 3 from");
+    lines.send("4 no\r");
+    lines.shows("REFUSED no question that is pending has the number 4");
+    // A script may write before it has read the list, so it has no numbers.
+    let piped = home.run(["inbox"], "2 no\n");
+    assert!(piped.stdout.contains("REFUSED no question that is pending begins with `2`"), "{piped}");
+    assert!(!piped.stdout.contains(" number "), "{piped}");
+    lines.send("2 2\r3 yes\r");
+    assert_eq!(asked.remove(0).finish().stdout, "no\n");
+    assert_eq!(third.finish().stdout, "yes\n");
+}
+
+#[test]
 fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);

@@ -28,8 +28,7 @@ pub use no_echo::Hidden;
 const MAX_DECIDED: usize = 16;
 
 /// The first line in a terminal. A screen reader says it, and nothing else says what can be entered.
-const ANNOUNCEMENT: &str =
-    "LINES for a screen reader: `ID VALUE` answers a question; `adjutant inbox --help` lists the others";
+const ANNOUNCEMENT: &str = "LINES for a screen reader: `NUMBER VALUE` or `ID VALUE` answers a question; `adjutant inbox --help` lists the others";
 
 /// Lines and updates that wait to be handled.
 const MESSAGE_QUEUE_SIZE: usize = 256;
@@ -75,6 +74,9 @@ struct Session<'a> {
     notes: HashMap<Ticket, String>,
     /// Files for the next answer to a question, kept as its note is.
     files: HashMap<Ticket, Vec<NewFile>>,
+    /// The numbers with which the questions were printed in a terminal. A number is not given again.
+    numbers: HashMap<Ticket, u64>,
+    last_number: u64,
     /// An answer that lacks a value, which the next line is.
     needs_hidden: Option<(Request, HiddenValue, Hidden)>,
     /// Lines are typed in a terminal, which shows them.
@@ -125,6 +127,8 @@ pub fn run(
         decided: Vec::new(),
         notes: HashMap::new(),
         files: HashMap::new(),
+        numbers: HashMap::new(),
+        last_number: 0,
         needs_hidden: None,
         is_typed: io::stdin().is_terminal(),
         availability: Availability::Here,
@@ -231,6 +235,9 @@ impl Session<'_> {
             Update::Facts { .. } => {}
             Update::Current { availability, .. } => {
                 self.current = true;
+                // The next hub sends its questions again, so a number is kept until they all have come.
+                let (questions, decided) = (&self.questions, &self.decided);
+                self.numbers.retain(|id, _| questions.iter().chain(decided).any(|known| known.ticket == *id));
                 if availability != self.availability {
                     self.availability = availability;
                     self.print(&format!("INBOX {}", availability_text(availability, now())))?;
@@ -248,8 +255,9 @@ impl Session<'_> {
         if line.trim().is_empty() {
             return Ok(());
         }
-        let (questions, decided, is_typed) = (&self.questions, &self.decided, self.is_typed);
-        match command::parse(line, &Context { questions, decided, is_typed, now: now() }) {
+        let (questions, decided, numbers) = (&self.questions, &self.decided, &self.numbers);
+        let is_typed = self.is_typed;
+        match command::parse(line, &Context { questions, decided, numbers, is_typed, now: now() }) {
             Ok(ParsedLine::Request(request)) => self.complete(request),
             Ok(ParsedLine::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it is sent with your decision", short(&ticket)))?;
@@ -447,7 +455,14 @@ impl Session<'_> {
     }
 
     fn print_question(&mut self, question: &Question) -> io::Result<()> {
-        let lines = question_lines(question, self.is_typed, now());
+        // A script may write a line before it has read the list, so only a terminal has numbers.
+        let number = self.is_typed.then(|| {
+            *self.numbers.entry(question.ticket.clone()).or_insert_with(|| {
+                self.last_number += 1;
+                self.last_number
+            })
+        });
+        let lines = question_lines(question, number, now());
         lines.iter().try_for_each(|line| self.print(line))
     }
 

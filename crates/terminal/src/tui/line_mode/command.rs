@@ -1,4 +1,6 @@
-//! Lines of input: `ID VALUE`, `ID /COMMAND`, or `/COMMAND` for the Inbox as a whole.
+//! Lines of input: `ID VALUE`, `ID /COMMAND`, the same with the number of the question, or `/COMMAND` for the Inbox as a whole.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -10,6 +12,8 @@ pub(super) struct Context<'a> {
     pub(super) questions: &'a [Question],
     /// Recently decided.
     pub(super) decided: &'a [Question],
+    /// The numbers with which the questions were printed; empty but in a terminal.
+    pub(super) numbers: &'a HashMap<Ticket, u64>,
     /// Whether the terminal shows the line, so that it must not hold the value of a secret field.
     pub(super) is_typed: bool,
     /// Milliseconds since 1970.
@@ -21,7 +25,29 @@ impl<'a> Context<'a> {
     /// decision if it is not.
     fn open(&self, id: &str) -> Result<&'a Question, String> {
         let is_new = |decided: &&Question| self.questions.iter().all(|known| known.ticket != decided.ticket);
-        find(id, self.questions.iter().chain(self.decided.iter().filter(is_new)), "that is pending")
+        self.find(id, self.questions.iter().chain(self.decided.iter().filter(is_new)), "that is pending")
+    }
+
+    /// Finds the question with this number, or with this prefix of its ticket, which begins with a letter.
+    fn find(
+        &self,
+        id: &str,
+        questions: impl Iterator<Item = &'a Question>,
+        which: &str,
+    ) -> Result<&'a Question, String> {
+        let number = id.parse::<u64>().ok().filter(|_| self.is_typed);
+        let mut matching = questions.filter(|question| match number {
+            Some(number) => self.numbers.get(&question.ticket) == Some(&number),
+            None => question.ticket.as_str().starts_with(id),
+        });
+        match (matching.next(), matching.next(), number) {
+            (Some(question), None, _) => Ok(question),
+            (Some(_), Some(_), _) => {
+                Err(format!("several questions begin with `{id}`: enter more of the id"))
+            }
+            (None, _, Some(number)) => Err(format!("no question {which} has the number {number}")),
+            (None, _, None) => Err(format!("no question {which} begins with `{id}`")),
+        }
     }
 }
 
@@ -48,7 +74,8 @@ pub(super) fn parse(line: &str, context: &Context<'_>) -> Result<ParsedLine, Str
         return availability(command, context.now).map(ParsedLine::Request);
     }
     if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
-        let ticket = find(id.trim(), context.decided.iter(), "that was decided recently")?.ticket.clone();
+        let found = context.find(id.trim(), context.decided.iter(), "that was decided recently")?;
+        let ticket = found.ticket.clone();
         return Ok(ParsedLine::Request(Request::Undo { ticket }));
     }
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -86,20 +113,6 @@ fn availability(command: &str, now: i64) -> Result<Request, String> {
             ));
         }
     }))
-}
-
-/// Finds the question with this prefix of its ticket.
-fn find<'a>(
-    id: &str,
-    questions: impl Iterator<Item = &'a Question>,
-    which: &str,
-) -> Result<&'a Question, String> {
-    let mut matching = questions.filter(|question| question.ticket.as_str().starts_with(id));
-    match (matching.next(), matching.next()) {
-        (Some(question), None) => Ok(question),
-        (Some(_), Some(_)) => Err(format!("several questions begin with `{id}`: enter more of the id")),
-        (None, _) => Err(format!("no question {which} begins with `{id}`")),
-    }
 }
 
 fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> {

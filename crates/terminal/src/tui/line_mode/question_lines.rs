@@ -7,8 +7,10 @@ use adjutant_questions::{AskerPresence, Choice, Field, Input, Level, Question, T
 /// Characters of a ticket that are printed. A line may name a question by any prefix that no other question has.
 const TICKET_CHARS: usize = 7;
 
-/// Returns the lines of a question. `is_typed` is whether answers are typed in a terminal.
-pub(super) fn question_lines(question: &Question, is_typed: bool, now: i64) -> Vec<String> {
+/// Returns the lines of a question. It has a `number` if answers are typed in a terminal.
+pub(super) fn question_lines(question: &Question, number: Option<u64>, now: i64) -> Vec<String> {
+    let is_typed = number.is_some();
+    let number = number.map_or_else(String::new, |number| format!("number {number} "));
     let from = escape_line(&format!("{}{}", question.asker(), question.place()));
     let high = if question.level == Level::High { "HIGH " } else { "" };
     let snoozed = question
@@ -16,7 +18,7 @@ pub(super) fn question_lines(question: &Question, is_typed: bool, now: i64) -> V
         .map_or_else(String::new, |until| format!(", snoozed for {}", timefmt::span_millis(until - now)));
     let (id, left) = (short(&question.ticket), timefmt::span_millis(question.deadline - now));
     let mut lines = vec![
-        format!("QUESTION {id} {high}from {from}{snoozed}, {left} left"),
+        format!("QUESTION {id} {number}{high}from {from}{snoozed}, {left} left"),
         format!("  {}", escape_line(&question.title)),
     ];
     lines.extend(question.message.trim_end().lines().map(|line| format!("  | {}", escape(line))));
