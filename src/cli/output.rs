@@ -52,12 +52,14 @@ pub(crate) struct Failure {
     /// Remedies, one sentence each.
     pub(super) hints: Vec<String>,
     code: u8,
+    /// Whether a general remedy is printed if it has none.
+    has_general_hint: bool,
 }
 
 impl Failure {
     /// Makes a failure with exit code 1.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), hints: Vec::new(), code: 1 }
+        Self { message: message.to_string(), hints: Vec::new(), code: 1, has_general_hint: true }
     }
 
     /// Makes a failure of the command line: exit code 2.
@@ -88,7 +90,7 @@ impl Failure {
             2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` the use of one",
             _ => "`adjutant doctor` checks the installation",
         };
-        let default = self.hints.is_empty().then(|| default.to_owned());
+        let default = (self.has_general_hint && self.hints.is_empty()).then(|| default.to_owned());
         let hints: Vec<&String> = self.hints.iter().chain(&default).collect();
         if is_json() {
             let error = json!({"error": self.message, "hints": hints, "exit_code": self.code});
@@ -114,7 +116,9 @@ impl From<config::Error> for Failure {
 
 impl From<socket::Error> for Failure {
     fn from(error: socket::Error) -> Self {
-        error.hint().into_iter().fold(Self::new(&error), Self::hint)
+        // Without a hint, the hub has rejected the request for a reason that names the remedy.
+        let failure = Self { has_general_hint: false, ..Self::new(&error) };
+        error.hint().into_iter().fold(failure, Self::hint)
     }
 }
 
@@ -130,7 +134,8 @@ impl From<socket::control::Error> for Failure {
             socket::control::Error::Hub(error) => error.into(),
             socket::control::Error::Rejected(rejection) => {
                 let hints = rejection.hints.iter().map(|hint| escape(hint).into_owned()).collect();
-                Self { hints, ..Self::new(escape(&rejection.message)) }
+                // A hub that runs and answers has no fault that the doctor finds, and its message names the remedy.
+                Self { hints, has_general_hint: false, ..Self::new(escape(&rejection.message)) }
             }
         }
     }

@@ -686,7 +686,10 @@ fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
     other.shows("answer questions for an hour");
     let refused = fixture.home.run(["inbox", "--plain"], "q yes\n");
     assert!(refused.stdout.contains("has not given the approval passphrase"), "{}", refused.stdout);
-    assert_eq!(fixture.home.run(["open", "--print"], "").status.code(), Some(1));
+    let refused = fixture.home.run(["open", "--print"], "");
+    assert_eq!(refused.status.code(), Some(1));
+    // The message names the remedy, and the doctor has none.
+    assert!(refused.stderr.trim_end().ends_with("; give it with `adjutant passphrase --prove`"), "{refused}");
 
     let mut lines = Terminal::start(&fixture.home, &["inbox", "--plain"], 100, 40, &[]);
     lines.shows("QUESTION q");

@@ -305,10 +305,12 @@ fn to_done(error: questions::Error) -> Result<Done, Rejection> {
             Done::Passphrase { reason: error.to_string(), is_set: !matches!(error, Error::NoPassphrase) }
         }
         other => {
+            let mut rejection = Rejection::new(&other);
             if let Error::Store(source) = &other {
                 tracing::error!(error = %source, "the store failed");
+                rejection.hints.push("`adjutant doctor` checks the database".to_owned());
             }
-            return Err(Rejection::new(other));
+            return Err(rejection);
         }
     })
 }
