@@ -35,7 +35,12 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
             if output::is_json() {
                 return output::json(&json!({"id": name, "name": name, "token": token}));
             }
-            output::data(&token)
+            output::data(&token)?;
+            output::note(
+                "this is the token, which is not shown again; the agent sends it as `Authorization: Bearer TOKEN` \
+                 to /mcp at the address that `adjutant status` shows",
+            );
+            Ok(())
         }
         Command::List => {
             let tokens = http::agent_tokens(&home)?;

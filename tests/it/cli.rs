@@ -505,6 +505,22 @@ fn assistant_users_are_shown_as_text() {
 }
 
 #[test]
+fn a_terminal_explains_a_printed_value_and_a_pipe_gets_it_alone() {
+    let home = Home::new();
+    for (words, explained) in [
+        (&["users", "add", "Ann", "--id", "ann"][..], "this is the id of Ann, which other commands take"),
+        (&["tokens", "add", "laptop"], "this is the token, which is not shown again"),
+    ] {
+        let (shown, _) = run_in_terminal(&home, words, &[]);
+        assert!(shown.contains(explained), "{shown}");
+    }
+    let piped = home.run(["users", "add", "Bob", "--id", "bob"], "");
+    assert_eq!(piped.stdout, "bob\n", "{piped}");
+    let piped = home.run(["tokens", "add", "desktop"], "");
+    assert_eq!(piped.stdout.split_whitespace().count(), 1, "{piped}");
+}
+
+#[test]
 fn every_error_has_a_hint() {
     let home = Home::new();
     home.write("file", "x");

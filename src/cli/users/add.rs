@@ -8,6 +8,7 @@ use super::super::output::{self, Failure};
 use super::user_changes::UserChanges;
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, Preferences, User, UserId};
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant users add`.
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub(in crate::cli) struct AddArgs {
     changes: UserChanges,
 }
 
-/// Adds a user, and prints the id.
+/// Adds a user, and prints the id on stdout, because scripts read it.
 pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Failure> {
     let AddArgs { name, id, changes } = args;
     let now = Timestamp::now();
@@ -50,5 +51,11 @@ pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Fail
     if output::is_json() {
         return output::json(&output::identified(json::user(&user), "user_id"));
     }
-    output::data(user.id.as_str())
+    output::data(user.id.as_str())?;
+    output::note(format!(
+        "this is the id of {}, which other commands take; next: adjutant events import {} CALENDAR",
+        escape_line(&user.name),
+        user.id
+    ));
+    Ok(())
 }
