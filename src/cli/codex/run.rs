@@ -88,9 +88,13 @@ pub(super) fn view(mut args: PromptArgs, config: &Config) -> Result<ExitCode, Fa
         args.prompt = Some(prompt(args.prompt.take())?);
     }
     let (mut thread, start) = thread_options(args)?;
+    let mut client = hub_client::connect(config, Start::IfNeeded)?;
+    // Without Codex the view could do nothing, and its error would be lost with its screen.
+    client.codex_capabilities()?;
     if let Some(prefix) = &thread {
-        thread = Some(resolve_full_id(&mut hub_client::connect(config, Start::IfNeeded)?, prefix)?);
+        thread = Some(resolve_full_id(&mut client, prefix)?);
     }
+    drop(client);
     let hub = tui::Hub { home: config.home.clone(), socket: config.socket.clone(), start: Start::IfNeeded };
     let theme = tui::Theme { colour: output::colour(&std::io::stdout()) };
     if let Some(thread) = tui::codex::run(&hub, theme, tui::codex::Opening { thread, start })? {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{RunningCommand, codex, install, output_lines, processes_of, threads};
 use crate::questions::fixtures::User;
 use crate::support::serving::Serving;
+use crate::support::terminal::Terminal;
 use crate::support::{Home, Peer};
 
 /// A shell script that speaks app-server: the thread begins, then `turn` happens. `$turn` is the id of the request
@@ -191,6 +192,13 @@ fn a_missing_codex_thread_or_backend_has_a_hint() {
     std::fs::remove_file(home.path().join("bin/codex")).unwrap();
     let run = codex(&home, &["hello"]);
     assert!(run.stderr.starts_with("error: codex was not found at `"), "{run}");
+    // The full screen does not open.
+    let mut view = Terminal::start(&home, &["codex"], 100, 24, &[]);
+    assert_eq!(view.exit_code(), 1);
+    let shown =
+        view.shows("hint: install it (npm install -g @openai/codex), or name its program: [codex] program");
+    assert!(shown.contains("error: codex was not found at `"), "{shown}");
+    assert!(!view.written().windows(8).any(|part| part == b"\x1b[?1049h"), "{shown}");
     let mut peer = Peer::start(&mut home.adjutant(["connect", "--no-start"]));
     peer.initialize("2025-11-25");
     let call = json!({"name": "codex", "arguments": {"prompt": "hello"}});
