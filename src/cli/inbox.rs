@@ -37,6 +37,7 @@ Without a terminal on both ends, and with --plain, it prints lines:
   INBOX STATE            your availability changed, or an answer from here needs a proof
   SECRET ID FIELD        the next line is the value of this field, which the terminal does not show
   REFUSED [ID] REASON    a line was rejected
+  LOST REASON            the hub does not answer; the Inbox looks for it until it does
 and reads one answer for each line; the beginning of an ID is enough, and in a terminal \
 the NUMBER of the question, which no later question gets:
   ID VALUE               the value, number or label of an option; several with commas; yes or no; a text, number or date

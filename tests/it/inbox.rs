@@ -244,6 +244,24 @@ fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
 }
 
 #[test]
+fn an_open_inbox_names_the_next_step_when_its_hub_has_stopped() {
+    let home = Home::new();
+    let hub = Serving::socket_hub(&home);
+    let (screen, lines) = (inbox(&home), Terminal::start(&home, &["inbox", "--plain"], 100, 24, &[]));
+    screen.shows("There are no pending questions.");
+    lines.shows("LINES for a screen reader");
+    hub.stop();
+    screen.shows("! the hub stopped; `adjutant open` starts it again");
+    lines.shows("LOST the hub stopped; `adjutant open` starts it again");
+    // The Inbox searches for a hub again and again, and each search fails with the same reason.
+    screen.shows("Looking for the hub.");
+    let _hub = Serving::socket_hub(&home);
+    screen.shows("There are no pending questions.");
+    let shown = text(&lines.screen());
+    assert_eq!(shown.matches("LOST").count(), 1, "{shown}");
+}
+
+#[test]
 fn a_question_is_answered_by_its_number_which_no_other_question_gets() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);

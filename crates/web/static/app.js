@@ -428,7 +428,7 @@ if (answer) {
     } catch (error) {
       quietly(error);
       if (error.name === "AbortError") return;
-      document.getElementById("fault").textContent = "The hub does not answer, so nothing was done. What you filled in stays here.";
+      document.getElementById("fault").textContent = "The hub does not answer, so nothing was done. What you filled in stays here." + remedy();
     }
   };
   document.addEventListener("submit", (event) => {
@@ -674,6 +674,8 @@ function ring(before) {
 
 // Live sections. A hidden tab lets go of its stream, unless it notifies: a browser keeps few connections to one host.
 const pulse = document.getElementById("pulse");
+// Only on the hub's machine can its user start it.
+const remedy = () => (pulse?.dataset.start ? ` To start it: ${pulse.dataset.start}` : "");
 if (pulse && document.querySelector("[data-live]")) {
   const ask = latest();
   let stream;
@@ -730,7 +732,7 @@ if (pulse && document.querySelector("[data-live]")) {
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
     stream.addEventListener("error", () => {
-      show("away", "Hub is away");
+      show("away", "No hub answers." + remedy());
       // A refusal, unlike a lost connection, is not tried again by the browser.
       if (stream.readyState === EventSource.CLOSED) setTimeout(() => document.hidden || open(), 5000);
     });

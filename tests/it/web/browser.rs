@@ -255,6 +255,18 @@ fn a_page_update_overtaken_by_a_newer_one_loses_nothing() {
 }
 
 #[test]
+fn a_page_whose_hub_has_stopped_names_the_next_step() {
+    let Some(mut browser) = Browser::start() else { return };
+    let mut console = Console::new();
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    console.kill_hub();
+    let shown =
+        "document.getElementById('pulse').textContent === 'No hub answers. To start it: adjutant open'";
+    browser.wait_until(shown);
+}
+
+#[test]
 fn a_changed_file_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();

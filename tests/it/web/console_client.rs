@@ -31,6 +31,11 @@ impl Console {
         Self::start("token")
     }
 
+    /// Ends the hub at once, as a crash would.
+    pub(crate) fn kill_hub(&mut self) {
+        self.hub.kill().unwrap();
+    }
+
     fn start(auth: &str) -> Self {
         let home = Home::new();
         let prompts = ".adjutant/prompts";

@@ -38,12 +38,9 @@ pub(super) fn follow<I: From<Message> + Send + 'static>(
                     if !has_receiver {
                         return;
                     }
-                    ended.err().map_or_else(
-                        || "the hub stopped; searching for another".to_owned(),
-                        |e| e.to_string(),
-                    )
+                    hub.fault(ended.err().as_ref())
                 }
-                Err(error) => error.to_string(),
+                Err(error) => hub.fault(Some(&error)),
             };
             if inputs.send(Message::Hub(Err(ended)).into()).is_err() {
                 return;
@@ -78,11 +75,11 @@ fn send_request(hub: &Hub, client: &mut Option<ControlClient>, request: &Request
     if let Some(known) = client {
         match known.question(request.clone()) {
             Err(Error::Hub(_)) => *client = None,
-            done => return done.map_err(|error| error.to_string()),
+            done => return done.map_err(|error| hub.fault(Some(&error))),
         }
     }
-    let mut fresh = hub.connect(Start::Never).map_err(|error| error.to_string())?;
-    let done = fresh.question(request.clone()).map_err(|error| error.to_string());
+    let mut fresh = hub.connect(Start::Never).map_err(|error| hub.fault(Some(&error)))?;
+    let done = fresh.question(request.clone()).map_err(|error| hub.fault(Some(&error)));
     *client = Some(fresh);
     done
 }

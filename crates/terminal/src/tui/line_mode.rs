@@ -153,6 +153,7 @@ impl Session<'_> {
         for _ in 0..MESSAGE_QUEUE_SIZE {
             self.permit_line();
         }
+        let mut lost: Option<String> = None;
         while let Ok(message) = message.recv() {
             match message {
                 LineMessage::Hub(Message::Update(update)) => self.updates.push_back(update),
@@ -161,9 +162,14 @@ impl Session<'_> {
                     self.updates.clear();
                     self.questions.clear();
                     self.current = false;
+                    lost = None;
                 }
                 LineMessage::Hub(Message::Hub(Err(reason))) => {
-                    self.print(&format!("LOST {reason}"))?;
+                    // The same reason comes again with each attempt to find a hub.
+                    if lost.as_ref() != Some(&reason) {
+                        self.print(&format!("LOST {reason}"))?;
+                        lost = Some(reason);
+                    }
                     if self.at_end {
                         self.rejected |= self.open_requests > 0 || !self.waiting.is_empty();
                         return Ok(!self.rejected);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::messages::{Action, MAX_ITEMS, Message, Report};
 use crate::socket::Start;
 use crate::socket::control::{ControlClient, Error, HangUp};
-use crate::tui::hub::Hub;
+use crate::tui::hub::{Hub, describe};
 use adjutant_base::mutex::lock;
 use adjutant_codex::approval::Decision;
 use adjutant_codex::event::ItemKind;
@@ -73,7 +73,7 @@ fn queue(hub: Hub, inputs: SyncSender<Message>) -> (SyncSender<Action>, JoinHand
     let worker = std::thread::spawn(move || {
         for action in actions {
             // Each action has a connection, because the hub may have been replaced.
-            let input = perform(action, hub.connect(Start::Never).map_err(|error| describe(&error)));
+            let input = perform(action, hub.connect(Start::Never).map_err(|error| hub.fault(Some(&error))));
             if inputs.send(input).is_err() {
                 return;
             }
@@ -157,16 +157,6 @@ fn with<T>(
     call(&mut client?).map_err(|error| describe(&error))
 }
 
-/// Returns an error as a sentence with its hints.
-fn describe(error: &Error) -> String {
-    match error {
-        Error::Rejected(rejection) if !rejection.hints.is_empty() => {
-            format!("{}; {}", rejection.message, rejection.hints.join("; "))
-        }
-        other => other.to_string(),
-    }
-}
-
 /// A stream of updates of the hub. Dropping it ends the stream.
 pub(super) struct HubStream {
     ended: Arc<AtomicBool>,
@@ -223,11 +213,7 @@ fn stream(
             if ended.load(Ordering::SeqCst) {
                 return;
             }
-            let reason = match result {
-                Ok(()) => "the hub stopped; searching for another".to_owned(),
-                Err(error) => describe(&error),
-            };
-            if inputs.send(Message::Reached(Err(reason))).is_err() {
+            if inputs.send(Message::Reached(Err(hub.fault(result.err().as_ref())))).is_err() {
                 return;
             }
             std::thread::sleep(RETRY_INTERVAL);
