@@ -946,6 +946,22 @@ fn a_taken_port_is_named() {
 }
 
 #[test]
+fn a_user_who_starts_a_hub_learns_that_the_configured_port_is_taken() {
+    let fixture = Fixture::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    fixture.home.write(".adjutant/config.toml", format!("[http]\naddress = \"{address}\"\n"));
+    for arguments in [vec!["serve", "--background"], vec!["serve"]] {
+        let output = fixture.home.run(arguments, "");
+        assert_eq!(output.status.code(), Some(1), "{output}");
+        assert!(output.stderr.contains(&format!("error: cannot listen on {address}: ")), "{output}");
+        let remedy = "\nhint: end the program that listens there, or choose another `address` below [http]";
+        assert!(output.stderr.contains(remedy), "{output}");
+        assert!(fixture.status().is_none());
+    }
+}
+
+#[test]
 fn a_taken_port_of_the_configuration_leaves_agents_their_hub() {
     let fixture = Fixture::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -45,6 +45,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 const LAST_ADDRESS: &str = "last-http-address";
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
+const OTHER_CONFIGURED_ADDRESS: &str =
+    "end the program that listens there, or choose another `address` below [http] in config.toml";
 
 /// Time that clients wait until the runs of the last hub are known, so that their processes are recognized as agents. A client
 /// that connects gives up after five seconds without a reply, so this is less.
@@ -381,7 +383,8 @@ fn remember_address(home: &Path, address: SocketAddr) {
 
 /// Listens for HTTP. A hub with the demo or that a relay starts, without an address in the configuration, listens where the
 /// last one did, so that clients over HTTP and open pages find it again; if the default port is in use, at another one.
-/// Returns `None` if the address of `config.toml` cannot be used: agents need the socket, and not that address.
+/// Returns `None` if such a hub cannot use the address of `config.toml`: agents need the socket, and not that address. A
+/// user who starts a hub gets the failure.
 async fn http_listener(
     app: &App,
     address: SocketAddr,
@@ -404,7 +407,8 @@ async fn http_listener(
     } else {
         opened
     };
-    let is_optional = !config.http.default_address && args.http.is_none() && config.socket.is_some();
+    let is_configured = !config.http.default_address && args.http.is_none();
+    let is_optional = is_configured && args.any_port && config.socket.is_some();
     if let Err(error @ http::Error::Bind { .. }) = &opened
         && is_optional
     {
@@ -414,11 +418,12 @@ async fn http_listener(
     }
     let is_taken_by_hub = opened.is_err() && in_use && is_hub(address).await;
     opened.map(Some).map_err(|error| match error {
-        http::Error::Bind { .. } if is_taken_by_hub => {
-            Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
+        http::Error::Bind { .. } => {
+            let taken_by = is_taken_by_hub.then_some("the hub of another home listens there");
+            let remedy = if is_configured { OTHER_CONFIGURED_ADDRESS } else { OTHER_ADDRESS };
+            taken_by.into_iter().chain([remedy]).fold(Failure::new(&error), Failure::hint)
         }
-        http::Error::Bind { .. }
-        | http::Error::Exposed { .. }
+        http::Error::Exposed { .. }
         | http::Error::Unauthenticated { .. }
         | http::Error::Tls(_)
         | http::Error::Token(_) => listen_failure(&error),
