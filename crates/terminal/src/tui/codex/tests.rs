@@ -361,7 +361,7 @@ fn the_title_says_what_is_left_and_the_foot_what_continues() {
         CodexEvent::Limits(limits),
     ];
     let frame = View::of(Vec::new(), state, (120, 16)).draw();
-    assert!(frame.contains(" · m · 75% context left · 34% of 5 hours used · 0.169.0"), "{frame}");
+    assert!(frame.contains(" · m · 75% context left · 34% of 5 hours used · Codex 0.169.0"), "{frame}");
     assert!(frame.contains("▸ /end-commands ends what continues without a turn: cat tides.txt"), "{frame}");
 }
 

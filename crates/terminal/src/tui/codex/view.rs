@@ -126,13 +126,12 @@ fn title(state: &ViewState, columns: usize) -> Line<'static> {
                 let left: String = context.into_iter().chain(limits).collect();
                 let tokens = open.thread.usage.total.max(u64::try_from(row.tokens).unwrap_or(0));
                 format!(
-                    " Codex · {} · {} · {}{} · {} over {} · {tokens} tokens",
+                    " Codex · {} · {} · {}{} · Codex {} · {tokens} tokens",
                     open.thread.state().name(),
                     escape_invisible::escape_line(&row.title),
                     escape_invisible::escape_line(&row.model),
                     escape_invisible::escape(&left),
                     escape_invisible::escape_line(&row.version),
-                    row.backend,
                 )
             }
         },
