@@ -68,6 +68,10 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
         "{}",
         text.stdout
     );
+    // The words of the page.
+    let text = home.run(["notifications", "simulate", "ann"], "").stdout;
+    let mut channels = text.lines().skip(1).map(|line| line.split_whitespace().last().unwrap());
+    assert!(channels.all(|channel| ["mail", "question", "call"].contains(&channel)), "{text}");
 }
 
 /// Answers one request with each of these texts, and returns the requests.

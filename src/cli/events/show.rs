@@ -44,7 +44,7 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     }
     for one in &notifications {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M");
-        lines.push(format!("  {at}  {} by {}  {}", one.status.name(), one.channel.name(), one.id));
+        lines.push(format!("  {at}  {} by {}  {}", one.status.name(), one.channel.word(), one.id));
         lines.extend(
             one.reasons.iter().map(|reason| format!("    {}: {}", reason.by, escape_line(&reason.why))),
         );

@@ -55,7 +55,7 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant, config: &Config) 
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-        let [status, channel] = [one.status.name(), one.channel.name()].map(str::to_owned);
+        let [status, channel] = [one.status.name(), one.channel.word()].map(str::to_owned);
         [at, status, channel, escape_line(&one.wording.subject), one.id.to_string()]
     });
     let due = format!("DUE ({zone})");

@@ -43,7 +43,7 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     let at = zone.civil(one.due_at).strftime("%A, %Y-%m-%d %H:%M");
     let mut lines = vec![
         format!("{}  {}", one.id, escape_line(&one.wording.subject)),
-        format!("  {} by {}, due {at} ({zone})", one.status.name(), one.channel.name()),
+        format!("  {} by {}, due {at} ({zone})", one.status.name(), one.channel.word()),
     ];
     lines.extend(one.error.iter().map(|error| format!("  {}", escape_line(error))));
     lines.extend(one.reasons.iter().map(|reason| format!("  {}: {}", reason.by, escape_line(&reason.why))));

@@ -75,7 +75,7 @@ fn as_text(args: &SimulateArgs, user: &User, plans: &[SimulatedPlan]) -> Result<
                 title = format!("{title} — {}", reasons(&planned.reasons));
             }
             let when = zone.civil(planned.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-            [when, escape_line(&title), planned.channel.name().to_owned()]
+            [when, escape_line(&title), planned.channel.word().to_owned()]
         })
         .collect();
     output::table(["WHEN", "EVENT", "CHANNEL"], 1, &rows, "no notification would be sent")?;

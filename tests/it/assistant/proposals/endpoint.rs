@@ -66,6 +66,11 @@ fn a_model_is_asked_once_for_an_event_and_only_its_server_gets_the_key() {
     let id = listed["items"][0]["id"].as_str().unwrap();
     let shown = run(&home, &["notifications", "show", id]);
     assert!(shown.contains("model: 2 hours before the start by email"), "{shown}");
+    assert!(shown.contains("  planned by mail, due "), "{shown}");
+    let table = run(&home, &["notifications", "list", "--user", "ann"]);
+    assert!(table.contains("  mail ") && !table.contains("email"), "{table}");
+    let event = listed["items"][0]["event_id"].as_str().unwrap();
+    assert!(run(&home, &["events", "show", event]).contains("  planned by mail  "), "{listed:#}");
     let (status, log) = peer.finish();
     assert!(status.success() && !log.contains(KEY), "{log}");
     assert!(!answer.to_string().contains(KEY) && !shown.contains(KEY));
