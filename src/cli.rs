@@ -77,7 +77,7 @@ struct Cli {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Everywhere")]
 struct Common {
-    /// Keep everything here [default: `$ADJUTANT_HOME`, else ~/.adjutant]
+    /// Home [default: `$ADJUTANT_HOME`, else ~/.adjutant]
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
     /// Write only errors to stderr
@@ -89,10 +89,10 @@ struct Common {
     /// Print results and errors as JSON
     #[arg(long, global = true)]
     json: bool,
-    /// Format of log lines: text or json; `mcp agents` writes json by default
+    /// Format: text, or json, the default of `mcp agents`
     #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = one_of([("text", Format::Text), ("json", Format::Json)]))]
     log_format: Option<Format>,
-    /// Level or filter of the log, such as debug or `info,adjutant_mcp=debug`
+    /// Level or filter, such as `info,adjutant_mcp=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
 }
@@ -170,25 +170,25 @@ impl Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Add the hub to Codex, Claude, VS Code and others, after showing the changes
+    /// Show the changes, and add the hub to Codex, Claude and others
     Install(install::InstallArgs),
     /// Remove the hub from other programs
     Uninstall(install::UninstallArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
-    /// Answer the questions of your agents in a terminal, or over lines
+    /// Answer the questions of your agents in a terminal
     Inbox(inbox::InboxArgs),
     /// List and show the questions of your agents, pending and decided
     #[command(subcommand)]
     Questions(questions::Command),
     /// Ask a question from a script, and print the answer
     Ask(ask::AskArgs),
-    /// Show the approval rules, and how permission requests of agents were decided
+    /// Show the approval rules, and how requests were decided
     #[command(subcommand)]
     Permissions(permissions::Command),
     /// Show or set whether agents may ask you questions now
     Availability(availability::AvailabilityArgs),
-    /// Set the approval passphrase, or prove with it that you are at this terminal
+    /// Set the approval passphrase, or prove with it that you are here
     Passphrase(passphrase::PassphraseArgs),
     /// List, write, check, import and export prompts
     #[command(subcommand)]
@@ -213,7 +213,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show the running hub, its addresses and its clients
     Status,
-    /// Run the hub: the console, the MCP endpoint and the socket that `connect` uses
+    /// Run the hub: console, MCP endpoint and the socket for `connect`
     Serve(serve::ServeArgs),
     /// End the hub
     Stop(stop::StopArgs),
@@ -221,17 +221,17 @@ enum Command {
     Restart(stop::StopArgs),
     /// Apply a changed `config.toml` to the running hub
     Reload,
-    /// Start the hub with your session, as a service of systemd or launchd
+    /// Start the hub with your session, by systemd or launchd
     #[command(subcommand)]
     Service(service::Command),
-    /// Remove the example data of `adjutant serve --demo`; what you changed or added stays
+    /// Remove the example data; what you changed or added stays
     RemoveDemo,
     /// End every login of the console
     Logout,
     /// Manage the tokens of agents that come over HTTP
     #[command(subcommand)]
     Tokens(tokens::Command),
-    /// Relay stdin and stdout to the hub, for an agent's MCP configuration
+    /// Relay stdin and stdout to the hub, for an agent's configuration
     Connect(connect::ConnectArgs),
     /// Serve one toolset on stdin and stdout, in a separate process
     #[command(subcommand, subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
@@ -241,7 +241,7 @@ enum Command {
     /// Show, export and replay recordings of connections
     #[command(subcommand)]
     Log(log::Command),
-    /// Run delegated tasks of hubs on other machines, over a NATS server
+    /// Run delegated tasks of hubs on other machines, over NATS
     Worker(worker::WorkerArgs),
     /// List the workers that hubs know, and drain or revoke them
     #[command(subcommand)]

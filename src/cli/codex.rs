@@ -50,8 +50,7 @@ pub(super) struct CodexArgs {
     prompt: PromptArgs,
 }
 
-const VERBS: &str = "\
-After `--`, a prompt may be the name of a command, or look like one: adjutant codex -- list";
+const VERBS: &str = "A prompt that looks like a command: adjutant codex -- list";
 
 /// Arguments of a prompt.
 #[derive(Debug, Args)]
@@ -59,7 +58,7 @@ struct PromptArgs {
     /// Prompt for Codex; read from stdin if missing
     prompt: Option<String>,
     /// Prompt of one word that looks like a command
-    #[arg(last = true, value_name = "WORD", conflicts_with = "prompt")]
+    #[arg(last = true, hide = true, value_name = "WORD", conflicts_with = "prompt")]
     literal: Option<String>,
     /// Thread to continue; enough of its id
     #[arg(long, value_name = "ID")]

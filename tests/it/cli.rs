@@ -71,8 +71,8 @@ fn every_help_page_fits_the_screen_has_an_example_and_is_in_the_reference() {
     assert!(written == text, "docs/cli.md is out of date: run this test with INSTA_UPDATE=always");
 }
 
-/// A command with commands below it is where a user looks around: its help needs no scrolling. `codex` has more
-/// commands than the screen has rows.
+/// A command with commands below it is where a user looks around: its help needs no scrolling. The program itself and
+/// `codex` have more commands than the screen has rows: each has one row.
 #[test]
 fn the_help_of_a_group_fits_a_screen_of_80_columns_and_24_rows() {
     let home = Home::new();
@@ -80,13 +80,19 @@ fn the_help_of_a_group_fits_a_screen_of_80_columns_and_24_rows() {
     for page in pages() {
         let is_group = page.help.lines().any(|line| ["Commands:", "Toolsets:"].contains(&line));
         let words: Vec<&str> = page.command.split(' ').skip(1).collect();
-        if !is_group || words.is_empty() || words == ["codex"] {
+        if !is_group {
             continue;
         }
         groups += 1;
+        let limit = match words[..] {
+            [] => 61,
+            ["codex"] => 53,
+            _ => 24,
+        };
         let output = home.adjutant(words).arg("--help").env("COLUMNS", "80").output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
-        assert!(help.trim_end().lines().count() <= 24, "{} lines:\n{help}", help.trim_end().lines().count());
+        let rows = help.trim_end().lines().count();
+        assert!(rows <= limit, "{rows} lines:\n{help}");
     }
     assert!(groups > 10, "only {groups} groups were found");
 }
