@@ -230,7 +230,9 @@ async fn work(
             );
             Ok(())
         }
+        // As a wrong configuration, so that systemd does not start it again.
         Ended::Revoked => Err(Failure::new("the user of the hub revoked this worker")
+            .with_code(2)
             .hint("a new code lets it join again: adjutant worker join CODE")),
     }
 }

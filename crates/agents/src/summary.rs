@@ -46,7 +46,7 @@ impl Outcome {
         let mut facts: Vec<String> = report.read_only_changes().into_iter().collect();
         facts.extend(report.worker.as_ref().map(|worker| format!("on {worker}")));
         let reference = report.repository.as_ref().and_then(|repository| repository.reference.as_ref());
-        facts.extend(reference.map(|reference| format!("the change: git merge {reference}")));
+        facts.extend(reference.map(|reference| format!("its commit: {reference}")));
         if let Some(last) = report.attempts.last() {
             let mut runner = last.runner.clone();
             for detail in [&last.version, &last.model].into_iter().flatten() {
@@ -338,10 +338,7 @@ mod tests {
             ..RunReport::default()
         };
         let elsewhere = Outcome { report, ..Outcome::new(Ending::Succeeded) }.summary();
-        assert!(
-            elsewhere.starts_with("on worker3; the change: git merge refs/adjutant/t; 0.0 s"),
-            "{elsewhere}"
-        );
+        assert!(elsewhere.starts_with("on worker3; its commit: refs/adjutant/t; 0.0 s"), "{elsewhere}");
         let report = RunReport { worker: Some("worker3".to_owned()), ..RunReport::default() };
         let detail = "worker3 has not reported for 60 s; how far the agent came is unknown".to_owned();
         let failure = Some(FailureReport { class: "lost".to_owned(), detail });

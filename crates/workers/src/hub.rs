@@ -281,26 +281,29 @@ impl Hub {
         }
     }
 
-    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub and after each time in which
-    /// the hub had no connection, because they could not report in it.
+    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub, and after each time in which
+    /// the hub had no connection or the database did not answer, because no report reached the database then.
     async fn settle(&self, client: &async_nats::Client) {
         let lost_after = self.config.lost_after;
         let mut since = Instant::now();
         loop {
             tokio::time::sleep(RECONCILE_INTERVAL).await;
-            if client.connection_state() != State::Connected {
+            let asked = Instant::now();
+            let lost = self.agents.tasks_of_lost_workers().await;
+            let is_slow = asked.elapsed() > RECONCILE_INTERVAL;
+            if client.connection_state() != State::Connected || lost.is_err() || is_slow {
                 since = Instant::now();
             }
-            if since.elapsed() < lost_after {
-                continue;
-            }
-            let lost = match self.agents.tasks_of_lost_workers().await {
+            let lost = match lost {
                 Ok(lost) => lost,
                 Err(error) => {
                     tracing::warn!(%error, "the tasks of lost workers cannot be read");
                     continue;
                 }
             };
+            if since.elapsed() < lost_after {
+                continue;
+            }
             for task in lost {
                 // A request about the task is carried out, so its worker is not lost.
                 let Ok(_reservation) = self.reserve(&task, &self.id) else { continue };

@@ -1,11 +1,13 @@
 //! Faults of the network, the NATS server and the hub: every accepted task ends once.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, soon_lost};
 use crate::support::nats::{Nats, Proxy, RawNats, newest};
+use crate::support::postgres::Postgres;
 use crate::support::task_fixture::TaskFixture;
 use crate::support::wait_for;
 
@@ -81,6 +83,32 @@ fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_ta
     let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 11}));
     assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
     nats.start_again();
+    std::fs::write(&gate, "").unwrap();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+}
+
+#[test]
+fn a_database_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_task() {
+    let (Some(nats), Some(mut server)) = (Nats::start(), Postgres::start()) else { return };
+    let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 60", "= 8"));
+    let file = fixture.folder(".adjutant/config.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(file, format!("database = {:?}\n{config}", server.url("postgres"))).unwrap();
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let gate = fixture.folder("gate");
+    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &task, "working");
+    // No report is on its way then, so the next one comes some time after the database.
+    worker.signal(Signal::STOP);
+    server.stop();
+    let away = Instant::now();
+    wait_for("the end of the lease", || (away.elapsed() > Duration::from_secs(9)).then_some(()));
+    server.start_again();
+    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 3}));
+    assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
+    worker.signal(Signal::CONT);
     std::fs::write(&gate, "").unwrap();
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());

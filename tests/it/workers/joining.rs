@@ -122,8 +122,7 @@ fn a_worker_joins_with_a_code_once_is_listed_and_revoked() {
         assert!(row["expires_at"].is_string(), "{row:#}");
         assert_eq!(result["outcome"]["run_report"]["worker"], row["name"]);
         let text = fixture.home.run(["tasks", "show", &task], "");
-        let line =
-            format!("on {}; the change: git merge refs/adjutant/{task}", row["name"].as_str().unwrap());
+        let line = format!("on {}; its commit: refs/adjutant/{task}", row["name"].as_str().unwrap());
         assert!(text.stdout.contains(&line), "{text}");
 
         // Without credentials nobody gets in.
@@ -134,7 +133,8 @@ fn a_worker_joins_with_a_code_once_is_listed_and_revoked() {
 
         let revoked = json_of(&fixture, &["workers", "revoke", row["name"].as_str().unwrap()]);
         assert_eq!(revoked["revoked"], true);
-        assert!(!wait(&mut worker.child, DEADLINE).success());
+        // The code with which systemd does not start it again.
+        assert_eq!(wait(&mut worker.child, DEADLINE).code(), Some(2));
         assert!(worker.log().contains("revoked this worker"), "{}", worker.log());
         assert_eq!(listed(&fixture)[0]["state"], "revoked");
     }
