@@ -373,7 +373,7 @@ if (answer) {
 
   // Shows the pause in which keys do nothing.
   const wait = () => {
-    for (const button of [document.getElementById("confirm"), document.getElementById("decline")]) {
+    for (const button of answer.querySelectorAll("#options > button, #confirm, #decline")) {
       if (!hurried() || button.hasAttribute("aria-disabled")) continue;
       button.setAttribute("aria-disabled", "true");
       setTimeout(() => button.removeAttribute("aria-disabled"), CALM - (performance.now() - appeared));
@@ -456,9 +456,15 @@ if (answer) {
     if (fields.disabled || typing(target)) return;
     if (hurried()) return tooEarly();
     const recommended = answer.querySelector("[data-recommended]");
-    if (key === "r" && recommended && isShortcut(event)) {
+    const confirm = document.getElementById("confirm");
+    const button = isShortcut(event) && answer.querySelector(key === "r" ? "button[data-recommended]" : `button[data-digit="${CSS.escape(key)}"]`);
+    // A button is pressed by Enter, once somebody has seen where a key has led.
+    if (button) {
+      button.focus();
+      event.preventDefault();
+    } else if (key === "r" && recommended && isShortcut(event)) {
       recommended.checked = true;
-      answer.requestSubmit(document.getElementById("confirm"));
+      answer.requestSubmit(confirm);
     } else if (/^[1-9]$/.test(key) && isShortcut(event)) {
       const input = answer.querySelector(`[data-digit="${key}"]`);
       if (!input) return;
@@ -466,9 +472,9 @@ if (answer) {
       else input.checked = true;
       input.focus();
       event.preventDefault();
-    } else if (key === "Enter" && !target.closest("a, button, summary")) {
+    } else if (key === "Enter" && confirm && !target.closest("a, button, summary")) {
       event.preventDefault();
-      answer.requestSubmit(document.getElementById("confirm"));
+      answer.requestSubmit(confirm);
     }
   });
   // Files come from the field, from the clipboard, or are dropped on the page; each way adds to those before it.

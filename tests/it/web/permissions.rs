@@ -125,6 +125,27 @@ fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
 }
 
 #[test]
+fn the_page_of_a_request_has_a_button_for_each_answer() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = patient_console();
+    let hook = Hook::ask(&console.home, "s1", "rm -rf build");
+    browser.open(&console.url(&question(&console, "rm -rf build")));
+    let buttons = "[...document.querySelectorAll('#options > button')].map((one) => one.firstChild.data.trim() + ' ' + one.className).join()";
+    let buttons = browser.evaluate(buttons);
+    let buttons = buttons.as_str().unwrap();
+    assert!(buttons.starts_with("Approve primary,") && buttons.contains("Deny danger"), "{buttons}");
+    let others = "[document.querySelector('[type=radio]'), document.querySelector('#more #decline').textContent]";
+    assert_eq!(browser.evaluate(others), json!([null, "Decline"]));
+    browser.wait_until("!document.querySelector('#options [aria-disabled]')");
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    browser.type_text("1");
+    assert_eq!(browser.evaluate("document.activeElement.id"), json!("option-0"), "a digit sends nothing");
+    browser.press(Key::Enter);
+    assert_eq!(behavior(&hook.decision()), "allow");
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn an_answer_can_make_a_rule_for_always_for_the_session_or_never() {
     let console = patient_console();
     let home = &console.home;

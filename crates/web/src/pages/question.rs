@@ -225,6 +225,7 @@ async fn page(
         asked => question.asked_at,
         deadline => question.deadline,
         approval => !question.denials.is_empty(),
+        options => if question.denials.is_empty() { Vec::new() } else { view::options(question) },
         max_files => MAX_FILES,
         max_file_size => number::size(MAX_FILE_BYTES as u64),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),

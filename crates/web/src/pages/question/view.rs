@@ -48,8 +48,20 @@ pub(in crate::pages) fn inline(question: &Question) -> Value {
     } else {
         &question.message[..question.message.floor_char_boundary(MAX_INLINE_BYTES)]
     };
-    let options = match &question.fields[..] {
-        _ if !whole || question.level == Level::High => Vec::new(),
+    let options = if whole && question.level != Level::High { options(question) } else { Vec::new() };
+    context! {
+        message => Value::from_safe_string(markdown::html(text)),
+        whole,
+        options,
+        other => matches!(&question.fields[..], [Field { input: Input::Choice { other: true, .. }, .. }]),
+        calls => question.deliveries,
+        hidden_characters => count_invisible(&question.message) + count_invisible(&question.title),
+    }
+}
+
+/// Returns the options of a question that one button each can answer; none for a question that needs a form.
+pub(in crate::pages) fn options(question: &Question) -> Vec<Value> {
+    match &question.fields[..] {
         [Field { input: Input::Choice { options, min: 1, max: 1, .. }, .. }]
             if options.len() <= MAX_BUTTONS =>
         {
@@ -64,14 +76,6 @@ pub(in crate::pages) fn inline(question: &Question) -> Value {
             vec![option("Yes"), option("No")]
         }
         _ => Vec::new(),
-    };
-    context! {
-        message => Value::from_safe_string(markdown::html(text)),
-        whole,
-        options,
-        other => matches!(&question.fields[..], [Field { input: Input::Choice { other: true, .. }, .. }]),
-        calls => question.deliveries,
-        hidden_characters => count_invisible(&question.message) + count_invisible(&question.title),
     }
 }
 
