@@ -140,7 +140,7 @@ fn deadlines_have_a_day_and_a_time_of_this_place() {
     // An old one has its day in place of a number of hours.
     console.sql("UPDATE questions SET asked_at = asked_at - 3 * 86400000 WHERE seq = 1");
     browser.open(&console.url("/questions"));
-    let asked = browser.evaluate("document.querySelector('.who > time').textContent");
+    let asked = browser.evaluate("document.querySelector('.when > time').textContent");
     assert!(asked.as_str().unwrap().contains(", "), "{asked}");
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::console_client::Console;
 use super::question_fixtures::wait_for_text;
 use super::tasks::token;
+use crate::support::chromium::{Browser, Key};
 use crate::support::{DEADLINE, Home, wait, wait_for};
 
 /// Positions of the options for a command that a rule can decide.
@@ -134,7 +135,8 @@ fn the_page_of_a_request_has_a_button_for_each_answer() {
     let buttons = browser.evaluate(buttons);
     let buttons = buttons.as_str().unwrap();
     assert!(buttons.starts_with("Approve primary,") && buttons.contains("Deny danger"), "{buttons}");
-    let others = "[document.querySelector('[type=radio]'), document.querySelector('#more #decline').textContent]";
+    let others =
+        "[document.querySelector('[type=radio]'), document.querySelector('#more #decline').textContent]";
     assert_eq!(browser.evaluate(others), json!([null, "Decline"]));
     browser.wait_until("!document.querySelector('#options [aria-disabled]')");
     browser.evaluate("document.querySelector('[name=made]').value = '0'");

@@ -36,13 +36,8 @@ fn a_question_page_shows_where_its_client_runs_if_that_is_another_folder() {
     let list = wait_for_text(&console, "/questions", both);
     let path = list.split('"').find(|part| part.starts_with("/questions/q")).unwrap();
     let page = console.get(path).body;
-    for text in [
-        both,
-        "<dt>Folder</dt><dd><code>&#x2f;code&#x2f;bank</code>",
-        "<dt>Runs in</dt><dd><code>~&#x2f;</code>",
-    ] {
-        assert!(page.contains(text), "{text} is not in the page:\n{page}");
-    }
+    assert_eq!(page.matches("&#x2f;code&#x2f;bank").count(), 1, "the folder is named once:\n{page}");
+    assert!(page.contains(both), "{page}");
 }
 
 #[test]
@@ -63,7 +58,7 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let message = "# Hear\n<script>alert(1)</script>\n\n--- a/tide.rs\n+++ b/tide.rs\n@@ -1 +1 @@\n-old\n+new\n\n![x](https://evil.test/p.png) a\u{202e}b";
     let fields = [field("answer", "", choice(&["<b>Now</b>", "Never"], 1))];
     let path = ask(&console, 1, "Deploy \u{200b}it?", message, &fields, "normal");
-    let page = wait_for_text(&console, &path, "<dt>Branch</dt><dd><code>main</code>");
+    let page = wait_for_text(&console, &path, "<code class=\"branch\">main</code>");
     for text in [
         ">+new\n</span>",
         "&lt;b&gt;Now&lt;&#x2f;b&gt;",
@@ -150,14 +145,14 @@ fn no_question_page_waits_for_git() {
             std::thread::park_timeout(std::time::Duration::from_millis(20));
         }
     };
-    until(question, "<dt>Branch</dt><dd><code>main</code>");
+    until(question, "<code class=\"branch\">main</code>");
     until("/questions", "<code class=\"branch\">main</code>");
     home.write("held", "");
     git(&["checkout", "--quiet", "-b", "release"]);
     let old = until(question, "Workspace <span class=\"count\">as of");
-    assert!(old.contains("<dt>Branch</dt><dd><code>main</code>"), "{old}");
+    assert!(old.contains("<code class=\"branch\">main</code>"), "{old}");
     std::fs::remove_file(&held).unwrap();
-    let new = until(question, "<dt>Branch</dt><dd><code>release</code>");
+    let new = until(question, "<code class=\"branch\">release</code>");
     assert!(!new.contains("class=\"count\">as of"), "{new}");
 }
 
@@ -278,9 +273,11 @@ fn a_high_risk_question_page_asks_for_the_passphrase() {
     let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
     assert!(!console.get("/questions").body.contains("No approval passphrase is set"), "nothing asks for it");
     let path = ask(&console, 1, "Delete it?", "For good.", &fields, "high");
-    assert!(console.get("/questions").body.contains("No approval passphrase is set"));
+    for page in ["/", "/questions", &path] {
+        assert!(console.get(page).body.contains("No approval passphrase is set"), "{page}");
+    }
     let page = console.post(&path, &form(&console, &path, "act=answer&f0=0&passphrase=guess"));
-    assert!(page.body.contains("no approval passphrase is set"), "{}", page.body);
+    assert!(page.body.contains("No approval passphrase is set"), "{}", page.body);
     assert!(!page.body.contains("guess"), "a passphrase is never in a page");
 }
 
@@ -341,23 +338,20 @@ fn a_question_is_answered_and_undone_without_script() {
 }
 
 #[test]
-fn note_and_files_are_visible_where_there_is_room_and_folded_on_a_phone() {
+fn note_and_files_are_folded_and_so_is_a_text_in_place_of_the_options() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
-    let path = deploy(&console, 1);
-    for scripts in [true, false] {
+    let mut asked = choice(&["Now", "Never"], 1);
+    asked["other"] = json!(true);
+    let path = ask(&console, 1, "Deploy it?", "Now?", &[field("answer", "", asked)], "normal");
+    for (scripts, width) in [(true, 1280), (false, 1280), (false, 390)] {
         browser.enable_scripts(scripts);
-        browser.set_window(1280, 900, false);
+        browser.set_window(width, 844, false);
         browser.open(&console.url(&path));
-        let shown = "[document.getElementById('note').checkVisibility({ contentVisibilityAuto: true }), document.querySelector('#extra > summary').checkVisibility()]";
-        let height = "document.getElementById('note').getBoundingClientRect().height > 20";
-        assert_eq!(browser.evaluate(shown), json!([true, false]));
-        assert_eq!(browser.evaluate(height), json!(true));
-        browser::tab_to(&mut browser, "#note");
-        browser.set_window(390, 844, false);
-        browser.open(&console.url(&path));
-        assert_eq!(browser.evaluate(shown), json!([false, true]));
+        let shown = "['#note', '.own'].map((one) => document.querySelector(one).checkVisibility({ contentVisibilityAuto: true }))";
+        assert_eq!(browser.evaluate(shown), json!([false, false]));
         browser.click("#extra > summary");
+        browser.click("label:has([value=other])");
         assert_eq!(browser.evaluate(shown), json!([true, true]));
     }
     browser.assert_no_page_errors();
@@ -407,6 +401,7 @@ fn the_slower_of_two_answers_is_reported_and_keeps_its_text() {
     let path = deploy(&console, 1);
     browser.open(&console.url(&path));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    browser.click("#extra > summary");
     browser::tab_to(&mut browser, "#note");
     browser.type_text("wait for the tide");
     console.post(&path, &form(&console, &path, "act=dismiss"));
@@ -424,6 +419,7 @@ fn an_open_page_keeps_the_typed_text_when_the_hub_restarts() {
     let (path, other) = (deploy(&console, 1), deploy(&console, 2));
     browser.open(&console.url(&path));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    browser.click("#extra > summary");
     browser::tab_to(&mut browser, "#note");
     browser.type_text("wait for the tide");
     browser.press(Key::Escape);

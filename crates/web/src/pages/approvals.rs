@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 
-use super::question::view;
+use super::questions;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::SignedForm;
@@ -72,22 +72,21 @@ fn chosen(question: &Question, number: &str) -> Option<Answer> {
 async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure> {
     let found = app.questions.pending(None, MAX_QUESTIONS).await.map_err(Failure::internal)?;
     let mut approvals = Vec::new();
-    for listed in found.questions.iter().filter(|question| is_shown(app, question)).take(PAGE_SIZE) {
+    let shown: Vec<Question> =
+        found.questions.into_iter().filter(|question| is_shown(app, question)).take(PAGE_SIZE).collect();
+    for (listed, row) in shown.iter().zip(questions::rows(app, &shown)) {
         // A list may redact texts, so the whole question is read.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
         let Some(Field { input: Input::Choice { options, .. }, .. }) = question.fields.first() else {
             continue;
         };
         approvals.push(context! {
-            ticket => question.ticket.as_str(),
-            title => &question.title,
-            asker => view::asker(&question, None),
-            asked => question.asked_at,
             calls => question.deliveries,
             message => Value::from_safe_string(markdown::html(&question.message)),
             hidden_characters => escape_invisible::count_invisible(&question.message)
                 + escape_invisible::count_invisible(&question.title),
             options => options.iter().map(|option| option.label.clone()).collect::<Vec<_>>(),
+            ..row
         });
     }
     let values = context! {

@@ -12,6 +12,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::question::view;
+use super::questions;
+use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::Address;
@@ -70,6 +72,7 @@ pub(crate) async fn list(
     let found = app.questions.history(&filter, search.before, PAGE_SIZE).await.map_err(Failure::internal)?;
     let kinds = KINDS.map(|kind| (kind, kind.word(false)));
     let values = context! {
+        csrf => csrf::token()?,
         query => search.q.trim(),
         kind => &search.kind,
         kinds => page::choices(kinds, filter.kind.as_ref(), |kind| kind.name()),
@@ -77,6 +80,7 @@ pub(crate) async fn list(
         questions => found.questions.iter().map(|question| view::row(question, None)).collect::<Vec<_>>(),
         next => found.next,
         first => search.before.is_none(),
+        ..questions::availability(&app).await?,
     };
     page::page(&app, Place::Section(page::INBOX), "history.html", values).await
 }

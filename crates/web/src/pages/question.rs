@@ -210,6 +210,8 @@ async fn page(
         }
     });
     let audit = app.questions.audit(&question.ticket).await.map_err(Failure::internal)?;
+    let repo = question.is_here.then(|| repo_status::of(app, &question.workspace, now)).flatten();
+    let branch = repo.as_ref().and_then(|repo| repo.get_attr("branch").ok()?.as_str().map(str::to_owned));
     let values = context! {
         csrf => csrf::token()?,
         audit => view::audit(&audit),
@@ -220,8 +222,8 @@ async fn page(
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
         hidden_characters => escape_invisible::count_invisible(&question.message) + escape_invisible::count_invisible(&question.title),
-        asker => view::asker(question, None),
-        repo => question.is_here.then(|| repo_status::of(app, &question.workspace, now)).flatten(),
+        asker => view::asker(question, branch.as_deref()),
+        repo,
         asked => question.asked_at,
         deadline => question.deadline,
         approval => !question.denials.is_empty(),

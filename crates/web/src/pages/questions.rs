@@ -119,8 +119,13 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
         let decides = app.questions.viewer().decides(&question.addressee);
         Some(context! { ticket => question.ticket.as_str(), title => &question.title, left, decides, outcome => view::outcome(outcome, &question.fields) })
     });
+    let lacks_passphrase = !app.questions.has_passphrase() && {
+        let risky = app.questions.find_pending("", Some(PendingKind::HighRisk), None, 1).await;
+        risky.map_err(Failure::internal)?.total > 0
+    };
     Ok(context! {
         questions,
+        lacks_passphrase,
         total => found.total,
         approvals => found.questions.iter().filter(|question| approvals::is_shown(app, question)).count(),
         held => held.collect::<Vec<_>>(),
@@ -128,7 +133,7 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
     })
 }
 
-async fn availability(app: &App) -> Result<Value, Failure> {
+pub(super) async fn availability(app: &App) -> Result<Value, Failure> {
     let availability = app.questions.availability().await.map_err(Failure::internal)?;
     Ok(context! {
         availability => availability.as_str(),
@@ -142,7 +147,7 @@ fn folder(question: &Question) -> &str {
 }
 
 /// Returns the rows of a list. The branch of a folder is shown once Git has read it.
-fn rows(app: &Arc<App>, questions: &[Question]) -> Vec<Value> {
+pub(super) fn rows(app: &Arc<App>, questions: &[Question]) -> Vec<Value> {
     let mut folders: Vec<&str> = questions.iter().map(folder).collect();
     folders.sort_unstable();
     folders.dedup();
