@@ -227,7 +227,8 @@ async fn of_agents(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failur
 async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let hit = |question: &questions::Question, class: Class| {
         let folder = env::with_tilde(question.workspace.as_ref());
-        let state = if class == Class::PendingQuestion { "pending" } else { "decided" };
+        let decision = question.state.decision();
+        let state = decision.map_or("pending", |(_, outcome)| outcome.kind.word(outcome.denied));
         let asker = match (question.client.as_str(), folder.as_str()) {
             ("", "") => String::new(),
             ("", folder) => format!("in {folder}, "),
