@@ -161,6 +161,26 @@ fn the_reply_to_a_session_stays_above_the_tabs_of_a_phone() {
 }
 
 #[test]
+fn what_a_finger_touches_is_44_pixels_high() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = Home::new();
+    let hub = Serving::demo_hub(&home);
+    browser.set_window(390, 844, false);
+    for path in
+        ["/", "/questions", "/history", "/questions/approvals", "/calendar", "/codex", "/settings/access"]
+    {
+        browser.open(&hub.url(path));
+        let small = browser.evaluate(
+            "[...document.querySelectorAll('.find, main :is(button, summary, select, textarea, input:not([type=hidden], [type=radio], [type=checkbox]), #results > p > a, .export > a, .standing > a)')]
+                .filter((one) => one.checkVisibility() && one.offsetWidth > 1 && one.getBoundingClientRect().height < 43.5)
+                .map((one) => one.outerHTML.slice(0, 120))",
+        );
+        assert_eq!(small, json!([]), "{path}");
+    }
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn the_pictures_of_the_documentation_show_the_shop_of_the_demo() {
     let Some(mut browser) = Browser::start() else { return };
     let home = Home::new();
