@@ -241,8 +241,11 @@ fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failur
         Place::Outside => Vec::new(),
         Place::Section(_) | Place::Nowhere => SECTIONS.into_iter().map(group).collect(),
     };
+    let is_in_others =
+        SECTIONS[1..].iter().any(|(_, all)| all.iter().any(|one| place == Place::Section(one.path)));
     Ok(context! {
         sections,
+        is_in_others,
         hub => app.is_some(),
         // The beginning of the commands that the page shows.
         command => app.map_or_else(|| "adjutant".to_owned(), |app| config::command_prefix(&app.config.home)),

@@ -150,7 +150,9 @@ fn the_reply_to_a_session_stays_above_the_tabs_of_a_phone() {
         "document.querySelector('.top nav ul').getBoundingClientRect().top - document.querySelector('.composer').getBoundingClientRect().bottom",
     );
     assert!(free.as_f64().is_some_and(|free| free >= 0.0), "{free}");
-    // More opens the other sections, and what is beside them closes them.
+    // More is marked on a page of its sections. It opens them, and what is beside them closes them.
+    let mark = "href=\"#more-sections\" aria-current=\"true\"";
+    assert!(hub.page("/settings").contains(mark) && !list.contains(mark));
     let open = "document.getElementById('more-sections').checkVisibility()";
     browser.click(".open-others a");
     assert_eq!(browser.evaluate(open), json!(true));
