@@ -570,6 +570,21 @@ document.addEventListener("visibilitychange", () => {
   setTimeout(() => asks(document), CALM + 10);
 });
 
+// Approvals together: the button names the number of answers that it sends.
+const together = document.querySelector(".together");
+if (together) {
+  const send = document.getElementById("answer-chosen");
+  const show = () => {
+    const chosen = together.querySelectorAll("input:checked:not([value=''])").length;
+    send.disabled = !chosen;
+    send.textContent = chosen ? `Answer ${chosen} ${chosen === 1 ? "approval" : "approvals"}` : "Answer as chosen";
+  };
+  together.addEventListener("change", show);
+  // A browser that goes back fills in what was chosen after this.
+  addEventListener("pageshow", show);
+  show();
+}
+
 // The Inbox: an answer is sent and the list brought up to date in place. Any other page in return is opened.
 const inbox = document.getElementById("list-questions");
 if (inbox) {

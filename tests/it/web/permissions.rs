@@ -148,6 +148,27 @@ fn the_page_of_a_request_has_a_button_for_each_answer() {
 }
 
 #[test]
+fn approvals_that_are_answered_together_are_counted_on_the_button() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = patient_console();
+    let _first = Hook::ask(&console.home, "s1", "rm -rf build");
+    question(&console, "rm -rf build");
+    let one = console.get("/questions/approvals").body;
+    assert!(one.contains("One pending approval, with all") && !one.contains(" all on this page"), "{one}");
+    let _second = Hook::ask(&console.home, "s1", "make docs");
+    question(&console, "make docs");
+    browser.open(&console.url("/questions/approvals"));
+    let button =
+        "[document.getElementById('answer-chosen')].map((one) => `${one.textContent} ${one.disabled}`)[0]";
+    assert_eq!(browser.evaluate(button), json!("Answer as chosen true"));
+    browser.click(".option");
+    assert_eq!(browser.evaluate(button), json!("Answer 1 approval false"));
+    browser.click(".ask:nth-of-type(2) .option");
+    assert_eq!(browser.evaluate(button), json!("Answer 2 approvals false"));
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn an_answer_can_make_a_rule_for_always_for_the_session_or_never() {
     let console = patient_console();
     let home = &console.home;
