@@ -55,11 +55,6 @@ pub(crate) async fn answer(
     page(&app, results).await
 }
 
-/// Returns whether the page can show a question, and the user may answer it.
-pub(super) fn is_shown(app: &App, question: &Question) -> bool {
-    question.approval_answer(true).is_some() && app.questions.viewer().decides(&question.addressee)
-}
-
 /// Returns the answer of an option's number; `None` if nothing was chosen.
 fn chosen(question: &Question, number: &str) -> Option<Answer> {
     let [Field { name, input: Input::Choice { options, .. }, .. }] = &question.fields[..] else {
@@ -72,8 +67,12 @@ fn chosen(question: &Question, number: &str) -> Option<Answer> {
 async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure> {
     let found = app.questions.pending(None, MAX_QUESTIONS).await.map_err(Failure::internal)?;
     let mut approvals = Vec::new();
-    let shown: Vec<Question> =
-        found.questions.into_iter().filter(|question| is_shown(app, question)).take(PAGE_SIZE).collect();
+    let shown: Vec<Question> = found
+        .questions
+        .into_iter()
+        .filter(|question| questions::is_approval(app, question))
+        .take(PAGE_SIZE)
+        .collect();
     for (listed, row) in shown.iter().zip(questions::rows(app, &shown)) {
         // A list may redact texts, so the whole question is read.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;

@@ -10,7 +10,6 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use super::approvals;
 use super::question::{self, view};
 use crate::error::Failure;
 use crate::page::{self, Place};
@@ -70,7 +69,7 @@ pub(crate) async fn list(
         kinds => page::choices(KINDS, chosen.as_ref(), |kind| kind.name()),
         total => found.total,
         questions => rows(&app, &found.questions),
-        approvals => found.questions.iter().filter(|question| approvals::is_shown(&app, question)).count(),
+        approvals => found.questions.iter().filter(|question| is_approval(&app, question)).count(),
         next => found.next,
         first => after.is_none(),
         lacks_passphrase => found.total > 0 && !app.questions.has_passphrase(),
@@ -127,7 +126,7 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
         questions,
         lacks_passphrase,
         total => found.total,
-        approvals => found.questions.iter().filter(|question| approvals::is_shown(app, question)).count(),
+        approvals => found.questions.iter().filter(|question| is_approval(app, question)).count(),
         held => held.collect::<Vec<_>>(),
         ..availability(app).await?,
     })
@@ -139,6 +138,11 @@ pub(super) async fn availability(app: &App) -> Result<Value, Failure> {
         availability => availability.as_str(),
         until => availability.until().and_then(timefmt::left),
     })
+}
+
+/// Returns whether `/questions/approvals` can show a question, and the user may answer it.
+pub(super) fn is_approval(app: &App, question: &Question) -> bool {
+    question.approval_answer(true).is_some() && app.questions.viewer().decides(&question.addressee)
 }
 
 /// Returns the folder of a question; an empty text if it is on another machine, where this hub cannot read it.
