@@ -93,7 +93,7 @@ function swap(fresh, choose) {
       : held.matches("details[id] > summary")
         ? document.getElementById(held.parentElement.id)?.querySelector("summary")
         : [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held.getAttribute("href"));
-    again?.focus();
+    again?.focus({ preventScroll: true });
     if (again && typeof held.selectionStart === "number") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   }
   offer();
@@ -111,7 +111,7 @@ const two = (number) => String(number).padStart(2, "0");
 const clock = (at) => `${two(at.getHours())}:${two(at.getMinutes())}`;
 function day(at) {
   const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
-  return NEAR[far] ?? at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
+  return NEAR[far] ?? at.toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" });
 }
 // The day on hover is there once the page is painted.
 let painted = false;
@@ -119,7 +119,7 @@ function date(where) {
   for (const time of where.querySelectorAll("time[data-local], time[data-clock], time[title]")) {
     const at = new Date(time.dateTime);
     // Those with their day were done before.
-    if (time.title.length <= 20 && !isNaN(at)) time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+    if (time.title.length <= 20 && !isNaN(at)) time.title = at.toLocaleString("en-GB", { dateStyle: "full", timeStyle: "short" });
   }
 }
 function localize(where) {

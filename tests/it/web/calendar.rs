@@ -64,6 +64,9 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
     };
     assert_eq!(count(&mut browser, "svg rect.event"), json!(9));
     assert!(count(&mut browser, "svg .mark.planned").as_u64().unwrap() > 5);
+    // Each box leads to its row in the agenda.
+    let rows = "[...document.querySelectorAll('.week a')].filter((one) => document.querySelector(`.agenda ${one.getAttribute('href')}`)).length";
+    assert_eq!(browser.evaluate(rows), json!(9));
     // Markup in a stranger's title stays text.
     assert_eq!(count(&mut browser, "main b"), json!(0));
     let why = browser.evaluate("document.querySelector('.why').textContent");

@@ -151,12 +151,10 @@ fn the_page_of_a_request_has_a_button_for_each_answer() {
 fn approvals_that_are_answered_together_are_counted_on_the_button() {
     let Some(mut browser) = Browser::start() else { return };
     let console = patient_console();
-    let _first = Hook::ask(&console.home, "s1", "rm -rf build");
-    question(&console, "rm -rf build");
+    let first = (Hook::ask(&console.home, "s1", "rm -rf build"), question(&console, "rm -rf build"));
     let one = console.get("/questions/approvals").body;
     assert!(one.contains("One pending approval, with all") && !one.contains(" all on this page"), "{one}");
-    let _second = Hook::ask(&console.home, "s1", "make docs");
-    question(&console, "make docs");
+    let second = (Hook::ask(&console.home, "s1", "make docs"), question(&console, "make docs"));
     browser.open(&console.url("/questions/approvals"));
     let button =
         "[document.getElementById('answer-chosen')].map((one) => `${one.textContent} ${one.disabled}`)[0]";
@@ -165,6 +163,10 @@ fn approvals_that_are_answered_together_are_counted_on_the_button() {
     assert_eq!(browser.evaluate(button), json!("Answer 1 approval false"));
     browser.click(".ask:nth-of-type(2) .option");
     assert_eq!(browser.evaluate(button), json!("Answer 2 approvals false"));
+    for (hook, path) in [first, second] {
+        answer(&console, &path, DENY);
+        assert_eq!(behavior(&hook.decision()), "deny");
+    }
     browser.assert_no_page_errors();
 }
 

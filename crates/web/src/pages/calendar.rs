@@ -165,14 +165,17 @@ async fn render(
     let mut list: Vec<Value> = Vec::new();
     for date in &days {
         let mut rows = Vec::new();
-        for event_occurrence in
-            event_occurrences.iter().filter(|one| zone.civil(one.occurrence.starts_at).date() == *date)
-        {
+        let of_day = event_occurrences.iter().enumerate();
+        let of_day = of_day.filter(|(_, one)| zone.civil(one.occurrence.starts_at).date() == *date);
+        for (number, event_occurrence) in of_day {
             let key = (event_occurrence.event.id.as_str(), event_occurrence.occurrence.key.as_str());
             let notifications = by_occurrence.get(&key).map(Vec::as_slice).unwrap_or_default();
-            rows.push(event(app, event_occurrence, notifications, zone).await?);
+            let values = event(app, event_occurrence, notifications, zone).await?;
+            rows.push(context! { number, ..values });
         }
-        list.push(context! { name => date.strftime("%A, %-d %B").to_string(), rows });
+        let is_today = zone.civil(now).date() == *date;
+        let name = format!("{}{}", if is_today { "Today, " } else { "" }, date.strftime("%A, %-d %B"));
+        list.push(context! { name, rows });
     }
     let shown: Vec<_> =
         notifications.iter().filter(|one| one.due_at >= start && is_shown(one.status)).collect();
@@ -219,7 +222,8 @@ async fn event(
     let EventOccurrence { event, occurrence } = event_occurrence;
     let clock = |at: Timestamp| zone.civil(at).strftime("%H:%M").to_string();
     let shown = notifications.iter().filter(|one| is_shown(one.status));
-    let notifications: Vec<Value> = shown.map(|one| notification_row(one, zone)).collect();
+    let notifications: Vec<Value> =
+        shown.map(|one| notification_row(one, occurrence.starts_at, zone)).collect();
     let mut no_notification = Vec::new();
     if notifications.is_empty() {
         let plan = app.assistant.plan_of(&event.id, &occurrence.key).await.map_err(Failure::internal)?;
@@ -242,15 +246,18 @@ async fn event(
     })
 }
 
-fn notification_row(one: &Notification, zone: &Zone) -> Value {
+/// Returns a notification for the row of an event. The heading of the row has the day of the event.
+fn notification_row(one: &Notification, starts_at: Timestamp, zone: &Zone) -> Value {
     let shape = week_chart::Shape::of(one.status);
+    let due = zone.civil(one.due_at);
+    let is_same_day = due.date() == zone.civil(starts_at).date();
     context! {
         id => one.id.as_str(),
-        when => zone.civil(one.due_at).strftime("%a %-d %b, %H:%M").to_string(),
+        when => due.strftime(if is_same_day { "%H:%M" } else { "%a %-d %b, %H:%M" }).to_string(),
         stamp => one.due_at.to_string(),
         channel => one.channel.word(),
         status => one.status.name(),
-        state => shape.state(),
+        state => shape.name(),
         urgency => one.urgency.name(),
         subject => &one.wording.subject,
         error => &one.error,

@@ -3,7 +3,7 @@
 //! right are percentages of the width, places from top to bottom are pixels.
 
 use jiff::Timestamp;
-use jiff::civil::{Date, Time, Weekday};
+use jiff::civil::{Date, Time};
 use minijinja::{Value, context};
 
 use adjutant_assistant::events::EventOccurrence;
@@ -20,6 +20,9 @@ const EVENTS: f64 = 0.86;
 const MIN_HEIGHT: f64 = 19.0;
 /// The height of a title with a time below it.
 const WITH_TIME: f64 = 34.0;
+/// The height of one line of a box, and the most lines of a title.
+const LINE: f64 = 16.0;
+const MAX_LINES: f64 = 4.0;
 /// Maximum events next to each other; further ones share the last lane.
 const MAX_LANES: usize = 4;
 /// The position, in pixels, at which the chart opens in a week without the present.
@@ -47,16 +50,8 @@ impl Shape {
         }
     }
 
-    /// The class of its label.
-    pub(super) fn state(self) -> &'static str {
-        match self {
-            Self::Planned => "queued",
-            Self::Sent => "succeeded",
-            Self::Failed => "failed",
-        }
-    }
-
-    fn name(self) -> &'static str {
+    /// Its class, and that of its label.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Planned => "planned",
             Self::Sent => "sent",
@@ -97,6 +92,8 @@ pub(super) fn draw(
         let of_day = |one: &&EventOccurrence| zone.civil(one.occurrence.starts_at).date() == *date;
         let (all_day, timed): (Vec<_>, Vec<_>) =
             event_occurrences.iter().filter(of_day).partition(|one| one.event.details.when.all_day);
+        let number_of =
+            |one: &EventOccurrence| event_occurrences.iter().position(|other| std::ptr::eq(one, other));
         let span = |one: &&EventOccurrence| {
             let from = y(zone.civil(one.occurrence.starts_at).time()).min(HEIGHT - MIN_HEIGHT);
             let to =
@@ -104,23 +101,24 @@ pub(super) fn draw(
             (from, to.max(from + MIN_HEIGHT))
         };
         let spans: Vec<(f64, f64)> = timed.iter().map(span).collect();
-        for ((EventOccurrence { event, occurrence }, (from, to)), (lane, count)) in
+        for ((one @ EventOccurrence { event, occurrence }, (from, to)), (lane, count)) in
             timed.iter().zip(&spans).zip(lanes(&spans))
         {
             first = first.min(*from);
             let lane_width = width * EVENTS / number(count);
+            let has_time = to - from >= WITH_TIME;
+            let lines = ((to - from) / LINE).floor() - f64::from(u8::from(has_time));
             bars.push(context! {
                 x => x(day) + lane_width * number(lane), y => from, width => lane_width, height => to - from,
-                title => &event.title,
+                title => &event.title, number => number_of(one), lines => lines.clamp(1.0, MAX_LINES),
                 when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
-                clock => (to - from >= WITH_TIME).then(|| zone.civil(occurrence.starts_at).strftime("%H:%M").to_string()),
+                clock => has_time.then(|| zone.civil(occurrence.starts_at).strftime("%H:%M").to_string()),
                 status => event.status.name(),
             });
         }
         columns.push(context! {
             x => x(day), middle => x(day) + width / 2.0, weekday => date.strftime("%a").to_string(),
             date => date.strftime("%-d %b").to_string(),
-            weekend => matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday),
             today => today.is_some_and(|(today, _)| today == day),
             all_day => all_day.iter().map(|one| one.event.title.clone()).collect::<Vec<_>>(),
         });
