@@ -40,7 +40,10 @@ pub(super) static FONT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("inter", "woff2", "font/woff2", &include_bytes!("../static/inter.woff2")[..])
 });
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("app", "js", "text/javascript; charset=utf-8", &include_bytes!("../static/app.js")[..])
+    // Without its comments, which are a quarter of the bytes that the first paint would load.
+    let lines = include_str!("../static/app.js").lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+    Asset::new("app", "js", "text/javascript; charset=utf-8", code.into_bytes())
 });
 const ICON_TEXT: &str = include_str!("../static/icon.svg");
 pub(super) static ICON: LazyLock<Asset> =

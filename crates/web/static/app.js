@@ -51,7 +51,7 @@ const isShortcut = (event) =>
   !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !event.target.closest?.(fieldTypes) && localStorage.getItem("keys") !== "off";
 
 // G and a letter open a section. What follows G is meant for nothing else.
-const GOES = { i: "/", t: "/tasks", s: "/codex", a: "/timeline", p: "/prompts", n: "/agents", c: "/calendar" };
+const GOES = { i: "/", t: "/tasks", s: "/codex", a: "/timeline", p: "/prompts", n: "/agents", c: "/calendar", ",": "/settings" };
 let went = -Infinity;
 document.addEventListener("keydown", (event) => {
   if (!isShortcut(event)) return;
@@ -644,7 +644,7 @@ document.addEventListener("keydown", (event) => {
 // The page of the keys has a switch for them.
 const keys = document.getElementById("keys-switch");
 if (keys) {
-  const show = () => keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
+  const show = () => (keys.textContent = `Turn letter and digit keys ${localStorage.getItem("keys") === "off" ? "on" : "off"}`);
   keys.hidden = false;
   show();
   keys.addEventListener("click", () => {

@@ -26,6 +26,7 @@ const KEYS: [(&str, &[(&str, &str)]); 4] = [
             ("G P", "Prompts"),
             ("G N", "Agents"),
             ("G C", "Calendar"),
+            ("G ,", "Settings"),
         ],
     ),
     ("In a list", &[("J", "next"), ("K", "previous"), ("Enter", "open"), ("C", "new task, or new session")]),

@@ -1,5 +1,7 @@
 //! `/settings`: every setting with its effective value and its origin. Settings are changed in the file.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -8,6 +10,7 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
+use crate::number;
 use crate::page::{self, Place};
 use crate::request::Address;
 use adjutant_app::App;
@@ -15,6 +18,8 @@ use adjutant_base::config::effective;
 use adjutant_base::config::effective::Setting;
 use adjutant_base::config::env;
 use adjutant_base::config::sources::Origin;
+use adjutant_base::text::timefmt::millis;
+use adjutant_host::recorder::reader;
 
 /// The filter for settings that have another value than their default.
 const CHANGED: &str = "changed";
@@ -56,7 +61,12 @@ pub(crate) async fn show(
     }
     let section_values = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
     let changed = app.toolsets.pending_changes();
+    let folder = app.config.recorder.folder.clone();
+    let files = tokio::task::spawn_blocking(move || recordings(folder.as_deref())).await;
+    let recordings = files.map_err(Failure::internal)?.map_err(Failure::internal)?;
     let values = context! {
+        recordings => recordings.1,
+        recording_count => recordings.0,
         pending => changed.settings,
         fault => changed.fault.is_some(),
         sections => sections.iter().map(section_values).collect::<Vec<_>>(),
@@ -82,5 +92,20 @@ fn row(setting: &Setting, key: &str) -> Value {
         Origin::Environment(variable) => ("environment", Some(variable)),
         Origin::Flag(flag) => ("flag", Some(flag)),
     };
-    context! { id => &setting.key, key, value => &setting.value, from, detail, about => setting.about }
+    let is_size = key.ends_with("_bytes");
+    let size = setting.value.parse().ok().filter(|_| is_size).map(number::size);
+    let value = match setting.value.as_str() {
+        "\"\"" | "[]" => "",
+        value => value,
+    };
+    context! { id => &setting.key, key, value, size, from, detail, about => setting.about }
+}
+
+/// Returns the number of recordings, and the last ones.
+fn recordings(folder: Option<&Path>) -> io::Result<(usize, Vec<Value>)> {
+    let found = folder.map_or_else(|| Ok(Vec::new()), reader::list)?;
+    let row = |one: &reader::Found| {
+        context! { name => &one.name, size => number::size(one.bytes), at => millis(one.modified) }
+    };
+    Ok((found.len(), found.iter().take(10).map(row).collect()))
 }

@@ -12,10 +12,13 @@ use crate::page::{self, Place};
 use crate::request::SignedForm;
 use crate::timefmt::left;
 use adjutant_agents::worker_registry::{ListedWorker, WorkerState};
-use adjutant_app::App;
+use adjutant_app::{App, health};
 
 /// The path of the page.
 const PATH: &str = "/settings/workers";
+
+/// Maximum machines of the list.
+const MAX_MACHINES: usize = 50;
 
 pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     render(&app, None).await
@@ -41,7 +44,16 @@ pub(crate) async fn act(
 
 async fn render(app: &App, fault: Option<String>) -> Result<Response, Failure> {
     let workers = app.agents.workers().await.map_err(Failure::internal)?;
+    // A database of one machine has no list of machines.
+    let machines = match app.machine() {
+        "" => Vec::new(),
+        _ => health::machines(&app.config.database).await.map_err(Failure::internal)?,
+    };
+    let machine = |machine: &health::Machine| context! { id => &machine.id, version => &machine.version };
     let values = context! {
+        // The address may have a login in front.
+        nats => app.config.workers.nats.as_deref().map(|address| address.rsplit('@').next().unwrap_or_default()),
+        machines => machines.iter().take(MAX_MACHINES).map(machine).collect::<Vec<_>>(),
         csrf => csrf::token()?,
         workers => workers.iter().map(row).collect::<Vec<_>>(),
         is_served => app.config.workers.nats.is_some(),
