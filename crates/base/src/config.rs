@@ -86,7 +86,7 @@ table::settings! {
     pub struct Config, file File, section "" {
         /// Seconds that requests in flight may take after a stop signal.
         grace: Duration = GRACE, grace_seconds as Seconds;
-        /// Unix socket through which agents reach the hub.
+        /// Unix socket through which clients reach the hub.
         socket: Option<PathBuf> = None, socket as SocketPath;
         /// Database of the hub.
         database: Database = Database::Memory, database as DatabaseUrl;

@@ -285,6 +285,8 @@ fn a_live_change_keeps_focus_selection_and_scroll() {
     browser.set_window(PHONE, 500, false);
     browser.open(&console.url("/"));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    // A line with the branch may be one line more.
+    browser.wait_until("document.querySelectorAll('.ask .branch').length === 3");
     browser.evaluate(
         "document.getElementById('q00000000000000000001-1').focus(); scrollTo(0, 300);
          getSelection().selectAllChildren(document.querySelector('.ask .prose')); 0",

@@ -174,7 +174,7 @@ fn what_a_finger_touches_is_44_pixels_high() {
         browser.open(&hub.url(path));
         let small = browser.evaluate(
             "[...document.querySelectorAll('.find, main :is(button, summary, select, textarea, input:not([type=hidden], [type=radio], [type=checkbox]), #results > p > a, .export > a, .standing > a)')]
-                .filter((one) => one.checkVisibility() && one.offsetWidth > 1 && one.getBoundingClientRect().height < 43.5)
+                .filter((one) => one.checkVisibility() && one.offsetWidth > 4 && one.getBoundingClientRect().height < 43.5)
                 .map((one) => one.outerHTML.slice(0, 120))",
         );
         assert_eq!(small, json!([]), "{path}");

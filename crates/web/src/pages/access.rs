@@ -9,7 +9,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use jiff::Timestamp;
-use minijinja::{Value, context};
+use minijinja::context;
 use serde::Deserialize;
 
 use super::calendar::ACTOR;

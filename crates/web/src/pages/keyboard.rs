@@ -41,7 +41,7 @@ const KEYS: [(&str, &[(&str, &str)]); 4] = [
     (
         "On a question",
         &[
-            ("1 – 9", "choose"),
+            ("1 – 9", "choose; of an approval, move to an answer"),
             ("Enter", "answer"),
             ("R", "answer as recommended"),
             ("J", "next question"),
