@@ -68,6 +68,8 @@ document.addEventListener("keydown", (event) => {
 function swap(fresh, choose) {
   renew(fresh);
   localize(fresh);
+  // Before it is in the page, where a button that appears would move all below it.
+  offer(fresh);
   const follows = document.querySelector(".composer") && innerHeight + scrollY > page.scrollHeight - 60;
   for (const old of document.querySelectorAll(choose)) {
     const now = old.id && fresh.getElementById(old.id);
@@ -96,7 +98,7 @@ function swap(fresh, choose) {
     again?.focus({ preventScroll: true });
     if (again && typeof held.selectionStart === "number") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   }
-  offer();
+  offer(document);
   count();
   if (follows) scrollTo(0, page.scrollHeight);
 }
@@ -176,9 +178,9 @@ function exact(node) {
   return copy.textContent;
 }
 
-function offer() {
-  for (const button of document.querySelectorAll("[data-copy]")) {
-    button.hidden = !document.getElementById(button.dataset.copy);
+function offer(where) {
+  for (const button of where.querySelectorAll("[data-copy]")) {
+    button.hidden = !where.getElementById(button.dataset.copy);
   }
 }
 
@@ -768,7 +770,7 @@ if (pulse && document.querySelector("[data-live]")) {
   setInterval(() => document.hidden || touch(["activity", "clients", "questions", "tasks"]), 30000);
 }
 
-offer();
+offer(document);
 localize(document);
 const paint = () => {
   painted = true;
