@@ -94,7 +94,10 @@ const READ: &str = concat!(
     "SELECT happened_at, place, toolset, \
      CASE WHEN EXISTS (SELECT 1 FROM task_results r WHERE r.task = e.id AND e.kind = 'succeeded' \
                        AND r.outcome LIKE '{\"status\":\"succeeded\",\"verdict\":\"refuted\"%') \
-          THEN 'refuted' ELSE kind END, id, who, text FROM (",
+          THEN 'refuted' \
+          WHEN EXISTS (SELECT 1 FROM questions q WHERE q.id = e.id AND e.kind = 'answered' \
+                       AND q.outcome LIKE '%\"denied\":true,%') \
+          THEN 'denied' ELSE kind END, id, who, text FROM (",
     part!("agents", "a", "t.created_at", "'delegated'", "t.id", "t.agent", "i.text",
         "tasks t JOIN task_inputs i ON i.task = t.id WHERE 1 = 1"),
     " UNION ALL ",

@@ -135,9 +135,9 @@ function localize(where) {
     // Of a close deadline, the time that is left says more.
     if ("local" in time.dataset ? at - Date.now() > DAY / 12 : Date.now() - at >= DAY) time.textContent = `${day(at)}, ${clock(at)}`;
   }
-  // The lines of the activity that are not of today are below their day.
+  // The lines of the activity are below their day.
   for (const list of where.querySelectorAll(".timeline:not(:has(.day))")) {
-    let last = day(new Date());
+    let last;
     for (const line of [...list.children]) {
       const at = new Date(line.querySelector("time")?.dateTime);
       if (isNaN(at)) continue;

@@ -209,7 +209,7 @@ fn a_new_client_appears_without_a_reload() {
     browser.open(&console.url("/timeline"));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser.wait_until(
-        "document.getElementById('list-clients').textContent.includes('No clients are connected')",
+        "document.getElementById('lead').textContent.includes('No clients are connected')",
     );
     let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
@@ -219,9 +219,9 @@ fn a_new_client_appears_without_a_reload() {
     browser.wait_until("document.querySelector('#results a.name')?.textContent === ':research'");
     agent.finish();
     browser.wait_until(
-        "document.getElementById('list-clients').textContent.includes('No clients are connected')",
+        "document.getElementById('lead').textContent.includes('No clients are connected')",
     );
-    let lately = "[...document.querySelectorAll('.timeline li')].map((line) => line.className).join()";
+    let lately = "[...document.querySelectorAll('.timeline li:not(.day)')].map((line) => line.className).join()";
     browser.wait_until(&format!("{lately} === 'left,expanded,connected'"));
     console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
     browser.wait_until(&format!("{lately} === 'changed,left,expanded,connected'"));
@@ -241,7 +241,7 @@ fn a_page_update_overtaken_by_a_newer_one_loses_nothing() {
          return new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(options.signal.reason))); }; 0",
     );
     console.home.write(".adjutant/prompts/first.md", "First.");
-    browser.wait_until("document.querySelector('.timeline li')?.className === 'changed'");
+    browser.wait_until("document.querySelector('.timeline li:not(.day)')?.className === 'changed'");
     // A refresh of the clients is slow, and another section changes meanwhile.
     browser.evaluate("hold = true; 0");
     let mut agent = console.connect_agent();
@@ -295,7 +295,7 @@ fn a_live_change_keeps_focus_selection_and_scroll() {
     let before = browser.evaluate(state);
     // The selected text stays until the selection ends, and with it its list; the activity below changes at once.
     console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
-    browser.wait_until("document.querySelector('.timeline li')?.className === 'changed'");
+    browser.wait_until("document.querySelector('.timeline li:not(.day)')?.className === 'changed'");
     assert_eq!(browser.evaluate(state), before);
     browser.evaluate("getSelection().removeAllRanges(); 0");
     let item = [field("answer", "", choice(&["Yes", "No"], 1))];

@@ -118,6 +118,9 @@ fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
     answer(&console, &again, DENY);
     assert_eq!(hook.decision(), json!({"behavior": "deny", "message": "denied by the user, in the Inbox"}));
     wait_for_text(&console, "/timeline", "by the user");
+    // The two decisions look different in the activity.
+    let activity = wait_for_text(&console, "/timeline?of=questions", "was denied:");
+    assert!(activity.contains("<li class=\"denied\"") && activity.contains("was answered:"), "{activity}");
     // A long word and a long button neither hold the hub up nor keep the request from the Inbox.
     let long = format!("git commit -m {}", "a".repeat(20_000));
     let hook = Hook::ask(home, "s1", &long);

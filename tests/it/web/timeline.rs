@@ -46,6 +46,8 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
         page.contains(&format!("href=\"/tasks/{done}\"")) && page.contains("&lt;b&gt;tides&lt;/b&gt;"),
         "{page}"
     );
+    assert!(all[3].1.starts_with("reviewer finished: Sort the"), "{all:?}");
+    assert!(page.contains(">Sessions</a>") && !page.contains(">Codex</a>"), "{page}");
     assert_eq!(lines(&console.get("/").body).len(), 6, "the start page shows them too");
 
     let found = |address: &str| -> Vec<String> {
@@ -59,7 +61,7 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
     assert_eq!(found("/timeline?q=100%25"), Vec::<String>::new(), "a percent sign is a percent sign");
     assert!(console.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
     let answer = lines(&console.get("/timeline?of=assistant").body);
-    assert!(answer.len() == 1 && answer[0].1.contains("saved a user ann"), "{answer:?}");
+    assert!(answer.len() == 1 && answer[0].1.contains("saved a user: ann"), "{answer:?}");
     assert_eq!(console.get("/timeline?of=kitchen").status, 400);
     assert_eq!(console.get("/timeline?at=x").status, 400);
 }

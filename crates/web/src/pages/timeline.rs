@@ -84,7 +84,7 @@ fn label(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::Toolset(Toolset::Agents) => "Tasks",
         EntryKind::Toolset(Toolset::Assistant) => "Calendar",
-        EntryKind::Toolset(Toolset::Codex) => "Codex",
+        EntryKind::Toolset(Toolset::Codex) => "Sessions",
         EntryKind::Toolset(Toolset::Questions) => "Questions",
         EntryKind::Toolset(Toolset::Prompts) => "Prompts",
         EntryKind::Clients => "Clients",
@@ -127,7 +127,8 @@ fn row(line: &TimelineEntry) -> Value {
         }
     };
     let actor = match line.kind {
-        EntryKind::Toolset(Toolset::Codex) => "Codex",
+        // The name of Codex as a client.
+        EntryKind::Toolset(Toolset::Codex) => "codex",
         _ if line.who.is_empty() => "An agent without a name",
         _ => line.who.as_str(),
     };
@@ -151,10 +152,12 @@ fn action(kind: EntryKind, action: &str) -> &str {
         (EntryKind::Toolset(Toolset::Prompts), "changed") => "Prompt files changed on disk",
         (EntryKind::Toolset(Toolset::Agents), "delegated") => "was given a task",
         (EntryKind::Toolset(Toolset::Agents), "succeeded") => "finished",
-        (EntryKind::Toolset(Toolset::Agents), "refuted") => "finished, and checks failed:",
-        (EntryKind::Toolset(Toolset::Agents), "cancelled") => "was cancelled",
-        (EntryKind::Toolset(Toolset::Agents), "lost") => "was lost",
+        (EntryKind::Toolset(Toolset::Agents), "refuted") => "finished, and checks failed",
+        (EntryKind::Toolset(Toolset::Agents), "cancelled") => "had its task cancelled",
+        (EntryKind::Toolset(Toolset::Agents), "lost") => "lost its task",
         (EntryKind::Toolset(Toolset::Questions), "answered") => "was answered",
+        (EntryKind::Toolset(Toolset::Questions), "denied") => "was denied",
+        (EntryKind::Toolset(Toolset::Questions), "allowed") => "was allowed",
         (EntryKind::Toolset(Toolset::Questions), "declined") => "was declined",
         (EntryKind::Toolset(Toolset::Questions), "dismissed") => "was dismissed",
         (EntryKind::Toolset(Toolset::Questions), "timed_out") => "got no answer in time",
