@@ -10,8 +10,8 @@ use adjutant_base::text::timefmt::instant;
 /// What ends within this time needs its user first.
 const SOON: Duration = Duration::from_mins(15);
 
-/// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds), `ago` in words, and the time of
-/// day as `clock`, and as `soon` whether it comes within [`SOON`].
+/// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds), `ago` in words, the time of
+/// day as `clock`, with the date before it as `day` (empty for today), and as `soon` whether it comes within [`SOON`].
 pub(super) fn time(at: i64) -> Value {
     let ago = match SystemTime::now().duration_since(instant(at)).unwrap_or_default() {
         young if young < Duration::from_secs(5) => "just now".to_owned(),
@@ -24,8 +24,10 @@ pub(super) fn time(at: i64) -> Value {
     };
     let stamp = timefmt::stamp(instant(at));
     let clock = stamp.get(11..19).unwrap_or_default().to_owned();
+    let day = stamp.get(..10).filter(|day| !timefmt::stamp(SystemTime::now()).starts_with(day));
+    let day = day.map(|day| format!("{day}, ")).unwrap_or_default();
     let soon = instant(at).duration_since(SystemTime::now()).is_ok_and(|left| left < SOON);
-    context! { stamp, ago, clock, soon }
+    context! { stamp, ago, clock, day, soon }
 }
 
 /// Returns a length of time; under a second in milliseconds, under ten seconds with tenths.

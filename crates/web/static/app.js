@@ -129,7 +129,8 @@ function localize(where) {
     const at = new Date(time.dateTime);
     if (isNaN(at)) continue;
     if ("clock" in time.dataset) {
-      time.textContent = `${clock(at)}:${two(at.getSeconds())}`;
+      const before = time.dataset.clock === "day" && midnight(at) !== midnight(Date.now()) ? `${day(at)}, ` : "";
+      time.textContent = `${before}${clock(at)}:${two(at.getSeconds())}`;
       continue;
     }
     // Of a close deadline, the time that is left says more.

@@ -208,9 +208,7 @@ fn a_new_client_appears_without_a_reload() {
     let console = Console::new();
     browser.open(&console.url("/timeline"));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
-    browser.wait_until(
-        "document.getElementById('lead').textContent.includes('No clients are connected')",
-    );
+    browser.wait_until("document.getElementById('lead').textContent.includes('No clients are connected')");
     let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
     browser.wait_until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
@@ -218,10 +216,9 @@ fn a_new_client_appears_without_a_reload() {
     agent.call(1, "tools/call", call);
     browser.wait_until("document.querySelector('#results a.name')?.textContent === ':research'");
     agent.finish();
-    browser.wait_until(
-        "document.getElementById('lead').textContent.includes('No clients are connected')",
-    );
-    let lately = "[...document.querySelectorAll('.timeline li:not(.day)')].map((line) => line.className).join()";
+    browser.wait_until("document.getElementById('lead').textContent.includes('No clients are connected')");
+    let lately =
+        "[...document.querySelectorAll('.timeline li:not(.day)')].map((line) => line.className).join()";
     browser.wait_until(&format!("{lately} === 'left,expanded,connected'"));
     console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
     browser.wait_until(&format!("{lately} === 'changed,left,expanded,connected'"));

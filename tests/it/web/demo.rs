@@ -137,6 +137,34 @@ fn patched_file(change: &str) -> Value {
 }
 
 #[test]
+fn a_run_report_shows_each_time_once() {
+    let home = Home::new();
+    let hub = Serving::demo_hub(&home);
+    let at_once = hub.page("/tasks/dem00000000000000005");
+    assert!(!at_once.contains("<dt>Asked</dt>") && at_once.contains("<dt>Started</dt>"), "{at_once}");
+    assert_eq!(at_once.matches("42 s").count(), 1, "{at_once}");
+    assert!(hub.page("/tasks/dem00000000000000003").contains("<dt>Asked</dt>"));
+}
+
+#[test]
+fn a_short_change_is_shown_whole_on_a_phone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = Home::new();
+    let hub = Serving::demo_hub(&home);
+    browser.set_window(390, 844, false);
+    for page in ["/", "/questions/qdem00000000000000005", "/tasks/dem00000000000000004"] {
+        browser.open(&hub.url(page));
+        let hidden = "[...document.querySelectorAll('.sheet.diff')].map((diff) => diff.scrollHeight - diff.clientHeight)";
+        let hidden = browser.evaluate(hidden);
+        assert!(
+            hidden.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(|one| *one == json!(0))),
+            "{page}: {hidden}"
+        );
+    }
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn the_reply_to_a_session_stays_above_the_tabs_of_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
     let home = Home::new();

@@ -35,13 +35,16 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
         ">+<b>high water, then </b>low water\n</span>",
         ">-low water\n</span>",
         "18,250 tokens read",
-        "0 left",
+        "<dt>Processes left</dt><dd>0</dd>",
         "codex",
         "0.169.0",
         "claude-code",
     ] {
         assert!(page.body.replace("&#x2f;", "/").contains(text), "{text} is not in the page:\n{}", page.body);
     }
+    let order = ["<h2 id=\"checks\"", "<code>sh -c false", "<code>test -f", "<h2 id=\"answer\""];
+    let order = order.map(|part| page.body.find(part));
+    assert!(order[0].is_some() && order.is_sorted(), "a failed check comes first: {order:?}");
     assert!(!page.body.contains("id=\"cancel\""), "there is nothing to cancel");
     assert!(page.body.contains("<li><code>tide.rs</code> sorts it by time</li>"), "the message is Markdown");
     assert!(page.body.contains("<title>Why is the tide table out of order? "), "the title is the task");
