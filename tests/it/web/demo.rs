@@ -82,9 +82,10 @@ fn lists_and_pages_of_the_demo_use_the_same_words_and_numbers() {
     let none = hub.page("/tasks?q=zzzzz");
     assert!(none.contains("0 tasks for “zzzzz”</p>"), "{none}");
     assert!(hub.page("/tasks").contains("5 tasks, newest first</p>"));
-    assert!(hub.page("/tasks").contains("<span class=\"state refuted\">checks failed</span>"));
+    assert!(hub.page("/tasks").contains("<span class=\"state refuted\">1 of 2 checks failed</span>"));
     assert!(
-        hub.page("/tasks/dem00000000000000004").contains("<span class=\"state refuted\">checks failed 1/2")
+        hub.page("/tasks/dem00000000000000004")
+            .contains("<span class=\"state refuted\">1 of 2 checks failed")
     );
     let history = hub.page("/history");
     for expected in [">Expired</a>", ">Cancelled</a>", ">Client disconnected</a>", ">declined</span>"] {

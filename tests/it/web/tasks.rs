@@ -28,7 +28,7 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
     for text in [
         "Why is the tide table out of order?",
         "The table was sorted by height",
-        "<span class=\"state refuted\">checks failed 1/2</span>",
+        "<span class=\"state refuted\">1 of 2 checks failed</span>",
         "exit 101",
         "cargo test tide",
         "tides.txt",
@@ -62,10 +62,12 @@ fn every_list_shows_what_the_checks_say() {
         (
             "/tasks",
             &[
-                "<span class=\"state refuted\">checks failed</span>",
-                "<span class=\"state verified\">checks passed</span>",
+                "<span class=\"state refuted\">1 check failed</span>",
+                "<span class=\"state verified\">1 check passed</span>",
             ][..],
         ),
+        ("/tasks?state=failed", &["1 check failed", ">1 task"]),
+        ("/tasks?state=succeeded", &["1 check passed", ">1 task"]),
         ("/timeline", &["<li class=\"refuted\"", "finished, and checks failed", "<li class=\"succeeded\""]),
         ("/", &["<li class=\"refuted\"", "<li class=\"succeeded\""]),
         ("/find?q=count", &["reviewer, checks failed"]),

@@ -8,12 +8,16 @@ use crate::{Error, POSTGRES, Store, pattern, read};
 pub(super) const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
 /// The condition of a filter. `LIKE` of SQLite and `ILIKE` of PostgreSQL ignore the case of ASCII letters without a copy of
-/// each text in lower case. Outcomes are read once, in the order in which they are stored.
+/// each text in lower case. Outcomes are searched once, in the order in which they are stored.
 macro_rules! matching {
-    ($like:literal, $skip_outcomes:literal) => {
+    ($like:literal, $skip_outcomes:literal, $refuted_failed:literal) => {
         concat!(
             "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
-               AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') AND ($4 = '' OR i.text ",
+               AND ($3 = '' OR $3 LIKE '%,' || CASE WHEN ",
+            $refuted_failed,
+            " = 1 AND t.state = 'succeeded' AND EXISTS (SELECT 1 FROM task_results v WHERE v.task = t.id \
+                  AND v.outcome LIKE '{\"status\":\"succeeded\",\"verdict\":\"refuted\"%') \
+               THEN 'failed' ELSE t.state END || ',%') AND ($4 = '' OR i.text ",
             $like,
             " $4 ESCAPE '!' OR t.agent ",
             $like,
@@ -31,7 +35,7 @@ macro_rules! list {
     ($like:literal) => {
         select_tasks!(
             "SUBSTR(i.text, 1, 400)",
-            matching!($like, "$7"),
+            matching!($like, "$7", "$8"),
             "AND t.seq < $5 ORDER BY t.seq DESC LIMIT $6"
         )
     };
@@ -39,7 +43,10 @@ macro_rules! list {
 
 macro_rules! count {
     ($like:literal) => {
-        concat!("SELECT COUNT(*) FROM tasks t JOIN task_inputs i ON i.task = t.id ", matching!($like, "$5"))
+        concat!(
+            "SELECT COUNT(*) FROM tasks t JOIN task_inputs i ON i.task = t.id ",
+            matching!($like, "$5", "$6")
+        )
     };
 }
 
@@ -87,6 +94,8 @@ pub struct Filter {
     pub root: Option<String>,
     /// Any of these; empty means all.
     pub states: Vec<State>,
+    /// Whether a task with a refuted result is failed for `states`, and not succeeded.
+    pub refuted_failed: bool,
     /// Found in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
     pub text: Option<String>,
     /// Whether the text is not looked for in outcomes, which are long.
@@ -131,7 +140,8 @@ pub async fn list(
         .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .bind(before.unwrap_or(i64::MAX))
         .bind(i64::from(limit))
-        .bind(i64::from(filter.skip_outcomes));
+        .bind(i64::from(filter.skip_outcomes))
+        .bind(i64::from(filter.refuted_failed));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
@@ -143,7 +153,8 @@ pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
         .bind(pattern(filter.text.as_deref().unwrap_or_default()))
-        .bind(i64::from(filter.skip_outcomes));
+        .bind(i64::from(filter.skip_outcomes))
+        .bind(i64::from(filter.refuted_failed));
     let count: i64 = query.fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }

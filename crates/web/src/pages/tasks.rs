@@ -11,6 +11,7 @@ use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
 use super::definitions;
+use super::task::run_report;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
@@ -18,7 +19,7 @@ use crate::{csrf, timefmt};
 use adjutant_agents::definition::Isolation;
 use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::{self, Ending, Filter};
-use adjutant_agents::{Caller, Origin, Request, Task, Viewer};
+use adjutant_agents::{Caller, Error, Origin, Request, Task, Viewer};
 use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 
@@ -152,11 +153,19 @@ async fn render(
     let query = q.trim();
     let filter = Filter {
         states: wanted.into_iter().collect(),
+        refuted_failed: true,
         text: (!query.is_empty()).then(|| query.to_owned()),
         ..Filter::default()
     };
     let found = app.agents.list(&Viewer::User, filter, before, PAGE_SIZE).await.map_err(Failure::internal)?;
     let agents = definitions(app).await?;
+    let mut rows = Vec::with_capacity(found.tasks.len());
+    for task in &found.tasks {
+        rows.push(match checked(app, task).await? {
+            Some(standing_text) => context! { standing_text, ..row(task) },
+            None => row(task),
+        });
+    }
     let (error, typed) = refused.unzip();
     let values = context! {
         csrf => csrf::token()?,
@@ -170,7 +179,7 @@ async fn render(
         state,
         states => page::choices(STATES, wanted.as_ref(), |state| state.as_str()),
         total => found.total,
-        tasks => found.tasks.iter().map(row).collect::<Vec<_>>(),
+        tasks => rows,
         next => found.next,
         first => before.is_none(),
     };
@@ -180,6 +189,19 @@ async fn render(
 /// Returns the first queued and running tasks for the start page, and the number of all.
 pub(super) async fn running(app: &App) -> Result<(Vec<Task>, u64), Failure> {
     app.agents.unended(INBOX_ROWS).await.map_err(Failure::internal)
+}
+
+/// Returns what the checks say about a result, with their numbers, which a list does not have.
+async fn checked(app: &App, task: &Task) -> Result<Option<String>, Failure> {
+    if !matches!(standing(task).0, "refuted" | "verified") {
+        return Ok(None);
+    }
+    match app.agents.get(&Viewer::User, &task.id).await {
+        Ok(task) => Ok(task.outcome.and_then(|outcome| run_report::checked(&outcome))),
+        // It was removed since the list was read.
+        Err(Error::UnknownTask { .. }) => Ok(None),
+        Err(error) => Err(Failure::internal(error)),
+    }
 }
 
 /// Returns the state of a task, or what the checks say about the result of a task that succeeded: a word for the style, and
