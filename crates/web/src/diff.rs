@@ -121,8 +121,11 @@ impl Writer {
         }
     }
 
+    /// Writes a line. The sign of a line with numbers is an element, so that the wrapped text hangs below the text.
     fn line(&mut self, kind: &str, numbers: &str, html: &str) {
-        let _ = write!(self.html, "<span class=\"{kind}\"{numbers}>{html}\n</span>");
+        let (sign, text) = html.split_at(if numbers.is_empty() { 0 } else { html.len().min(1) });
+        let sign = if sign.is_empty() { String::new() } else { format!("<i>{sign}</i>") };
+        let _ = write!(self.html, "<span class=\"{kind}\"{numbers}>{sign}{text}\n</span>");
     }
 
     /// Writes the lines of a hunk; returns the lines after it.
@@ -211,24 +214,24 @@ mod tests {
         let expected = "<span class=\"file\">src/tide.rs <i class=\"plus\">+2</i> <i class=\"minus\">−1</i>\n</span>\
              <span class=\"index\">index 1..2 100644\n</span>\
              <span class=\"hunk\">@@ -9,3 +9,4 @@ fn tide()\n</span>\
-             <span class=\"same\" data-old=\"9\" data-new=\"9\"> let a = 1;\n</span>\
-             <span class=\"removed\" data-old=\"10\">-let low = by_height(&amp;a);\n</span>\
-             <span class=\"added\" data-new=\"10\">+let low = by_time(&amp;a);\n</span>\
-             <span class=\"added\" data-new=\"11\">+// sorted\n</span>\
-             <span class=\"same\" data-old=\"11\" data-new=\"12\"> }\n</span>\
+             <span class=\"same\" data-old=\"9\" data-new=\"9\"><i> </i>let a = 1;\n</span>\
+             <span class=\"removed\" data-old=\"10\"><i>-</i>let low = by_height(&amp;a);\n</span>\
+             <span class=\"added\" data-new=\"10\"><i>+</i>let low = by_time(&amp;a);\n</span>\
+             <span class=\"added\" data-new=\"11\"><i>+</i>// sorted\n</span>\
+             <span class=\"same\" data-old=\"11\" data-new=\"12\"><i> </i>}\n</span>\
              <span class=\"meta\">\\ No newline at end of file\n</span>\
              <span class=\"file\">x → y <i class=\"plus\">+1</i> <i class=\"minus\">−1</i>\n</span>\
              <span class=\"hunk\">@@ -1 +1 @@\n</span>\
-             <span class=\"removed\" data-old=\"1\">---- old\n</span>\
-             <span class=\"added\" data-new=\"1\">++++ new\n</span>";
+             <span class=\"removed\" data-old=\"1\"><i>-</i>--- old\n</span>\
+             <span class=\"added\" data-new=\"1\"><i>+</i>+++ new\n</span>";
         assert_eq!(diff(text), expected);
     }
 
     #[test]
     fn what_differs_inside_a_line_is_marked() {
         let shown = diff("@@ -1 +1 @@\n-let low = by_height(a);\n+let low = by_time(a);\n");
-        assert!(shown.contains("-let low = by_<b>height</b>(a);"), "{shown}");
-        assert!(shown.contains("+let low = by_<b>time</b>(a);"), "{shown}");
+        assert!(shown.contains("<i>-</i>let low = by_<b>height</b>(a);"), "{shown}");
+        assert!(shown.contains("<i>+</i>let low = by_<b>time</b>(a);"), "{shown}");
         assert!(!diff("@@ -1 +1 @@\n-old\n+new\n").contains("<b>"), "nothing is common");
     }
 

@@ -173,8 +173,8 @@ mod tests {
         let change = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
         for message in [format!("Look:\n\n{change}\n**Good?**"), format!("```diff\n{change}```\n**Good?**")] {
             let shown = html(&message);
-            assert!(shown.contains("<span class=\"removed\" data-old=\"1\">-old\n</span>"), "{shown}");
-            assert!(shown.contains(">+new\n</span>"), "{shown}");
+            assert!(shown.contains("<span class=\"removed\" data-old=\"1\"><i>-</i>old\n</span>"), "{shown}");
+            assert!(shown.contains("<i>+</i>new\n</span>"), "{shown}");
             assert!(shown.contains("<strong>Good?</strong>"), "{shown}");
         }
         assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is not a diff");

@@ -332,9 +332,9 @@ fn the_plan_the_diff_and_the_context_of_a_thread_are_shown() {
     assert_eq!(shown.matches("plan  [x] measure").count(), 1, "{shown}");
     let page = hub.page("/codex/t-1");
     assert!(page.contains("75% of the context left") && page.contains("[&gt;] write"), "{page}");
-    assert!(!page.contains("+flow"), "{page}");
+    assert!(!page.contains("</i>flow"), "{page}");
     let page = hub.page("/codex/t-1?diff=1");
-    assert!(page.contains(">+flow\n</span>"), "{page}");
+    assert!(page.contains("<i>+</i>flow\n</span>"), "{page}");
 }
 
 /// A review as Codex sends it, with a message that has neither text nor end; a plan of plan mode; and items that did not happen.
