@@ -19,7 +19,11 @@ impl FileChange {
     pub(super) fn unified(&self, folder: &str) -> String {
         let path = Path::new(&self.path);
         let path = path.strip_prefix(folder).unwrap_or(path).display().to_string();
-        let path = path.trim_start_matches('/');
+        self.unified_as(path.trim_start_matches('/'))
+    }
+
+    /// Returns the change as a unified diff of a file with this name.
+    pub fn unified_as(&self, path: &str) -> String {
         let (old, new) = (format!("a/{path}"), format!("b/{path}"));
         let whole = |sign: char| {
             let lines = self.diff.lines().map(|line| format!("{sign}{line}\n"));

@@ -222,5 +222,5 @@ INSERT INTO codex_items VALUES ('0199dem0-7a41-7c52-9b0e-c0de5e551011', 9, 'i9',
 ;
 INSERT INTO codex_items VALUES ('0199dem0-7a41-7c52-9b0e-c0de5e551011', 10, 'i10', 't2', 'command', 'npm test', '{"id":"i10","turn":"t2","state":"done","kind":"command","command":"npm test","cwd":"@shop","output":"Test Files  14 passed (14)\nTests  96 passed (96)\n","exit_code":0}', @now - 2100000)
 ;
-INSERT INTO codex_items VALUES ('0199dem0-7a41-7c52-9b0e-c0de5e551011', 11, 'i11', 't2', 'agent', 'All 96 tests pass. `npm publish --access public` is the last step; it needs your approval.', '{"id":"i11","turn":"t2","state":"done","kind":"agent","text":"All 96 tests pass. `npm publish --access public` is the last step; it needs your approval."}', @now - 2040000)
+INSERT INTO codex_items VALUES ('0199dem0-7a41-7c52-9b0e-c0de5e551011', 11, 'i11', 't2', 'agent', 'All 96 tests pass.', '{"id":"i11","turn":"t2","state":"done","kind":"agent","text":"All 96 tests pass."}', @now - 2040000)
 ;

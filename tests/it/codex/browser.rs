@@ -130,17 +130,18 @@ fn run_story(version: &Version) {
     let answer: Vec<&str> = items.iter().copied().filter(|kind| order.contains(kind)).collect();
     assert_eq!(answer, order, "the transcript is in order: {items:?}");
 
+    // The output of a command that succeeded is folded.
+    let output = "document.querySelector('#items li[data-kind=command] details').open";
+    assert_eq!(session.browser.evaluate(output), json!(false));
+    session.browser.click("#items li[data-kind=command] summary");
     assert!(session.text("#items li[data-kind=command] details").contains("pear  40"));
 
     // A patch, with its diff.
     session.prompt("The plum costs one cent less.", "#reply");
-    // A section that the user closes stays closed while the page updates.
+    // A section that the user opens stays open while the page updates.
     session.browser.evaluate("document.querySelector('#items li[data-kind=command] summary').click()");
     session.wait_until("document.querySelector('#asked .diff')");
-    assert_eq!(
-        session.browser.evaluate("document.querySelector('#items li[data-kind=command] details').open"),
-        json!(false)
-    );
+    assert_eq!(session.browser.evaluate(output), json!(true));
     let folded = "document.querySelector('#asked details').checkVisibility() && !document.querySelector('#asked [value=abort]').checkVisibility()";
     assert_eq!(session.browser.evaluate(folded), json!(true), "the further answers are folded");
     assert_eq!(session.text("#asked .diff .removed").trim_end(), "-plum  25");
@@ -155,7 +156,6 @@ fn run_story(version: &Version) {
         assert_eq!(found, json!([]), "{found:#}");
     }
     if let (Some(folder), Some(name)) = (pictures(), version.picture) {
-        session.browser.click("#items li[data-kind=command] summary");
         session.browser.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)");
         session.browser.replace_text(session.home.path().to_str().unwrap(), "~");
         session.browser.screenshot(&folder.join(name));

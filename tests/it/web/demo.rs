@@ -94,6 +94,18 @@ fn lists_and_pages_of_the_demo_use_the_same_words_and_numbers() {
     assert!(hub.page("/codex").contains("Codex 0.169.0"));
     let thread = hub.page("/codex/0199dem0-7a41-7c52-9b0e-c0de5e551011");
     assert!(thread.contains("Codex 0.169.0 <") && thread.contains("48,211 tokens"), "{thread}");
+    let thread = thread.replace("&#x2f;", "/");
+    for shown in [
+        "<span class=\"file\">packages/money/package.json <i class=\"plus\">+4</i>",
+        "<span class=\"added\" data-new=\"1\"><i>+</i>{",
+        "placeholder=\"Reply, which resumes the thread\"",
+        "<details id=\"more-i3\"><summary>",
+        "<details id=\"more-i6\" open><summary>",
+        "<span class=\"state failed\">exit 1</span>",
+    ] {
+        assert!(thread.contains(shown), "no {shown}: {thread}");
+    }
+    assert!(!thread.contains(">closed<") && !thread.contains(">failed<"), "{thread}");
     let settings = hub.page("/settings/notifications");
     assert!(settings.contains("value=\"question, mail, call\""), "{settings}");
     assert!(settings.contains("mail, call, question, desktop, ntfy, webhook."), "{settings}");

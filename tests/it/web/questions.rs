@@ -60,7 +60,7 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let path = ask(&console, 1, "Deploy \u{200b}it?", message, &fields, "normal");
     let page = wait_for_text(&console, &path, "<code class=\"branch\">main</code>");
     for text in [
-        ">+new\n</span>",
+        "<i>+</i>new\n</span>",
         "&lt;b&gt;Now&lt;&#x2f;b&gt;",
         "U+202E",
         "⟨U+200B⟩",

@@ -3,10 +3,11 @@
 
 mod operations;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::extract::{Path, State};
+use axum::extract::{self, State};
 use axum::response::Response;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
@@ -22,6 +23,7 @@ use adjutant_codex as codex;
 use adjutant_codex::Error;
 use adjutant_codex::approval::{Approval, Decision, ResolvedApproval};
 use adjutant_codex::event::{Item, ItemKind};
+use adjutant_codex::patch::FileChange;
 use adjutant_codex::rate_limits::LimitWindow;
 use adjutant_codex::thread_options::Backend;
 use adjutant_questions::Channel;
@@ -39,7 +41,7 @@ pub(crate) struct Part {
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    Path(id): Path<String>,
+    extract::Path(id): extract::Path<String>,
     Address(part): Address<Part>,
 ) -> Result<Response, Failure> {
     render(&app, &id, part, None).await
@@ -54,7 +56,7 @@ struct FormError {
 /// Does the action of the pressed button, and shows the thread again.
 pub(crate) async fn act(
     State(app): State<Arc<App>>,
-    Path(id): Path<String>,
+    extract::Path(id): extract::Path<String>,
     SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
     let field = |name: &str| fields.get(name).trim();
@@ -122,30 +124,32 @@ async fn render(
     };
     let limits = session.iter().flat_map(|thread| &thread.limits.windows).map(LimitWindow::words);
     let left = session.iter().flat_map(|thread| thread.left.values());
+    let folder = Path::new(&listed.row.cwd);
     let values = context! {
         csrf => csrf::token()?,
         changes,
         agents => Value::from(Serde(&agents)),
         limits => limits.collect::<Vec<_>>(),
-        left => left.map(|running| item(running, None)).collect::<Vec<_>>(),
+        left => left.map(|running| item(running, None, folder)).collect::<Vec<_>>(),
         made => early_submit::render_time(SystemTime::now()),
         thread => Value::from(Serde(&listed)),
         fault => error.as_ref().map(|error| &error.message),
         typed => error.as_ref().map_or("", |error| &error.prompt),
         steers => listed.row.backend == Backend::AppServer.name(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
-        approvals => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
-        running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
-        items => ended.iter().map(|ended| item(&ended.item, Some(ended.at))).collect::<Vec<_>>(),
+        approvals => session.iter().flat_map(|thread| &thread.asked).map(|asked| approval(asked, folder)).collect::<Vec<_>>(),
+        running => running.map(|running| item(running, None, folder)).collect::<Vec<_>>(),
+        items => ended.iter().map(|ended| item(&ended.item, Some(ended.at), folder)).collect::<Vec<_>>(),
         older => page::last_of_full(&ended, PAGE_SIZE).map(|ended| ended.seq),
         latest => before.is_none(),
     };
     page::page(app, Place::Section("/codex"), "thread.html", values).await
 }
 
-/// Returns an item with a word for its kind, and with its command or decision in a line.
-fn item(item: &Item, at: Option<i64>) -> Value {
+/// Returns an item with a word for its kind, with its command or decision in a line, and with the files of its patch.
+fn item(item: &Item, at: Option<i64>, folder: &Path) -> Value {
     let resolved;
+    let changes = if let ItemKind::Patch { changes } = &item.kind { changes.as_slice() } else { &[] };
     let (word, line, note) = match &item.kind {
         ItemKind::User { .. } => ("Prompt", None, None),
         ItemKind::Agent { .. } => ("Codex", None, None),
@@ -165,20 +169,50 @@ fn item(item: &Item, at: Option<i64>) -> Value {
             }
         }
     };
-    context! { word, line, note, at, ..Value::from(Serde(item)) }
+    context! { word, line, note, at, changes => files(changes, folder), ..Value::from(Serde(item)) }
+}
+
+/// Returns files, each with its change as a diff. A file outside the folder keeps its whole path, and a path is one line of
+/// the diff, so that it cannot look like another line.
+fn files(changes: &[FileChange], folder: &Path) -> Vec<Value> {
+    let file = |change: &FileChange| {
+        let path = Path::new(&change.path);
+        let path = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        let path = path.replace(char::is_control, "\u{fffd}");
+        context! { diff => change.unified_as(&path), path }
+    };
+    changes.iter().map(file).collect()
 }
 
 /// Returns a pending approval with everything that it allows.
-fn approval(approval: &Approval) -> Value {
+fn approval(approval: &Approval, folder: &Path) -> Value {
     context! {
         id => &approval.id,
         title => approval.title(),
         details => Value::from(Serde(approval.details())),
-        changes => Value::from(Serde(approval.changes())),
+        changes => files(approval.changes(), folder),
         words => approval.words().into_iter().map(Value::from).collect::<Vec<_>>(),
         form => approval.kind.is_form(),
         session => approval.choices.contains(&Decision::ApproveForSession),
         always => approval.choices.contains(&Decision::ApproveAlways),
         approve => approval.choices.contains(&Decision::Approve),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileChange, Path, files};
+
+    #[test]
+    fn the_path_of_a_file_outside_the_folder_is_whole_and_one_line() {
+        let change =
+            |path: &str| FileChange { path: path.to_owned(), how: "add".to_owned(), diff: "x".to_owned() };
+        let changes = ["/work/src/a.rs", "/etc/passwd", "/work/a\n+++ b/safe"].map(change);
+        let files = files(&changes, Path::new("/work"));
+        let diffs: Vec<String> =
+            files.iter().map(|file| file.get_attr("diff").unwrap().to_string()).collect();
+        let expected = ["src/a.rs", "/etc/passwd", "a\u{fffd}+++ b/safe"]
+            .map(|path| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x\n"));
+        assert_eq!(diffs, expected);
     }
 }
