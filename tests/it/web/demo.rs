@@ -61,16 +61,17 @@ fn every_task_of_the_demo_has_its_log_and_no_page_names_another_folder() {
 }
 
 #[test]
-fn an_agent_without_an_installed_runner_is_marked() {
+fn a_list_of_agents_without_any_runner_says_so_once() {
     let home = Home::new();
     let mut command = home.adjutant([""; 0]);
     command.env("PATH", home.path());
     let hub = Serving::demo_hub_of(command, &home);
     let list = hub.page("/agents");
-    let agents = list.matches("<a class=\"name\"").count();
-    assert_eq!(list.matches("<span class=\"tag caution\">no runner</span>").count(), agents, "{list}");
+    assert_eq!(list.matches("No runner on this machine").count(), 1, "{list}");
+    assert!(!list.contains("no runner</span>"), "{list}");
     let agent = hub.page("/agents/reviewer");
     assert!(agent.contains("<dt>Runner</dt><dd class=\"bad\">none is installed</dd>"), "{agent}");
+    assert!(agent.contains("id=\"delegate-to\" aria-describedby=\"no-runner\" disabled>"), "{agent}");
     let missing = "<dt>Not installed</dt><dd>codex, copilot, claude, gemini, opencode</dd>";
     assert!(agent.contains(missing), "{agent}");
 }

@@ -32,6 +32,7 @@ struct AgentDetails {
     agent: Arc<Agent>,
     hidden: Vec<Arc<Agent>>,
     trusted: bool,
+    has_runner: bool,
     report: Report,
     plan: Plan,
 }
@@ -70,13 +71,14 @@ fn read(app: &App, name: &str) -> Result<AgentDetails, Failure> {
         agent: agent.clone(),
         hidden: catalogue.overridden.iter().filter(|hidden| hidden.name == agent.name).cloned().collect(),
         trusted: definitions.trusted(agent),
+        has_runner: app.agents.has_runner(agent),
         report,
         plan,
     })
 }
 
 fn values(details: &AgentDetails, app: &App) -> Value {
-    let AgentDetails { agent, hidden, trusted, report, plan } = details;
+    let AgentDetails { agent, hidden, trusted, has_runner, report, plan } = details;
     let refusals = report.agents.first().map_or(&[][..], |report| &report.runners);
     let checks = agent.checks.iter().map(|words| Value::from(words.join(" ")));
     context! {
@@ -100,6 +102,7 @@ fn values(details: &AgentDetails, app: &App) -> Value {
         digest => &agent.digest,
         needs_trust => agent.needs_trust,
         trusted,
+        has_runner,
         hides => hidden.iter().map(|other| {
             context! { root => &other.source.root, relative => &other.source.relative }
         }).collect::<Vec<_>>(),

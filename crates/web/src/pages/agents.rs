@@ -39,6 +39,8 @@ pub(crate) async fn list(
         words.iter().all(|word| text.contains(word))
     };
     let scopes = tokio::task::spawn_blocking(move || scopes(&app)).await.map_err(Failure::internal)?;
+    // Then a notice says it once.
+    let none_runs = scopes.iter().all(|scope| scope.without_runner.len() == scope.catalogue.agents.len());
     let (mut groups, mut problems, mut overridden) = (Vec::new(), Vec::new(), Vec::new());
     let (mut total, mut found) = (0, 0);
     for Scope { app, catalogue, untrusted, without_runner } in &scopes {
@@ -51,7 +53,7 @@ pub(crate) async fn list(
         for root in app.config.agents.roots.iter().map(|root| &root.root.label) {
             let of_root: Vec<_> = matching.iter().filter(|agent| agent.source.root == *root).collect();
             let rows = of_root.iter().take(MAX_ROWS).map(|agent| {
-                let lacks_runner = without_runner.contains(&agent.name);
+                let lacks_runner = !none_runs && without_runner.contains(&agent.name);
                 context! { lacks_runner, ..row(agent, app, !untrusted.contains(&agent.name)) }
             });
             if !of_root.is_empty() {
@@ -79,6 +81,7 @@ pub(crate) async fn list(
         total,
         found,
         groups,
+        none_runs => none_runs && total > 0,
         problems_count => problems.len(),
         problems => problems.into_iter().take(MAX_ROWS).collect::<Vec<_>>(),
         overridden_count => overridden.len(),
