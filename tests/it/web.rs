@@ -182,6 +182,17 @@ fn a_prompt_name_in_a_url_is_never_a_path() {
 }
 
 #[test]
+fn an_error_page_shows_the_pending_questions() {
+    let console = Console::new();
+    let fields = [question_fixtures::field("answer", "", question_fixtures::choice(&["Yes", "No"], 1))];
+    question_fixtures::ask(&console, 1, "Deploy?", "The tests pass.", &fields, "normal");
+    for path in ["/nowhere", "/prompts/nowhere", "/timeline?of=kitchen"] {
+        let page = console.get(path);
+        assert!(page.status >= 400 && page.body.contains("<title>(1) "), "{path}: {}", page.body);
+    }
+}
+
+#[test]
 fn invisible_characters_are_shown() {
     let console = Console::new();
     for page in

@@ -15,7 +15,7 @@ pub enum Login {
 }
 
 /// A request that gets no page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// There is no item of this kind (`prompt`, `agent`, `question`, `task`, `thread`) and name; `near` has similar names.
     NotFound {

@@ -1,22 +1,44 @@
 //! The error page: the only place that maps failures to HTTP statuses.
 
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 
 use super::error::{Failure, Login};
 use super::page::{self, Place};
+use adjutant_app::App;
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let (kind, name, near) = match &self {
+        let mut response = self.response(0);
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Shows the number of pending questions on an error page, as every page does. A failure itself has no access to the hub.
+pub(super) async fn with_pending(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Failure>() {
+        Some(failure) => failure.response(page::count_pending(&app).await),
+        None => response,
+    }
+}
+
+impl Failure {
+    fn response(&self, pending: u64) -> Response {
+        let (kind, name, near) = match self {
             Self::NotFound { kind, name, near } => (*kind, Some(name), near.as_slice()),
             Self::Broken { kind, name, .. } => (*kind, Some(name), &[][..]),
             _ => ("", None, &[][..]),
         };
         let [no_such, not_served] = [format!("No such {kind}"), format!("This {kind} cannot be served")];
         let not_found = StatusCode::NOT_FOUND;
-        let (status, title, text) = match &self {
+        let (status, title, text) = match self {
             Self::Moved(path) => return (page::headers(), Redirect::temporary(path)).into_response(),
             Self::NotFound { .. } => (not_found, no_such.as_str(), None),
             Self::Broken { reason, .. } => (not_found, not_served.as_str(), Some(reason.as_str())),
@@ -73,7 +95,7 @@ impl IntoResponse for Failure {
         let values =
             context! { login, again, print, status => status.as_u16(), title, text, kind, name, near };
         // The error page itself may have failed; then the response is a line of text.
-        page::bare(status, place, "error.html", values).unwrap_or_else(|_| {
+        page::bare(status, place, pending, "error.html", values).unwrap_or_else(|_| {
             (status, [(header::CACHE_CONTROL, "no-store")], title.to_owned()).into_response()
         })
     }

@@ -89,10 +89,11 @@ pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
         .route("/history/{file}", get(pages::history::export))
         .route("/events", get(sse::events))
         .layer(Extension(list_tokens))
-        .with_state(app)
+        .with_state(app.clone())
         .merge(assets::router())
         .fallback(error::no_such_page)
         .method_not_allowed_fallback(error::wrong_method)
+        .layer(middleware::from_fn_with_state(app, error_page::with_pending))
         .layer(DefaultBodyLimit::max(body_limit))
         .layer(middleware::from_fn(compression::gzip))
 }

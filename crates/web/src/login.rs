@@ -51,7 +51,7 @@ pub async fn read_logout(request: Request<Body>) -> Result<(), Response> {
 pub fn login_page(status: StatusCode, fault: Option<&str>, next: &str, provider: Option<&str>) -> Response {
     let page = Forms::Login.token().and_then(|csrf| {
         let values = context! { csrf, fault, next => own_page(next), provider, openid => OPENID_PATH };
-        page::bare(status, Place::Outside, "login.html", values)
+        page::bare(status, Place::Outside, 0, "login.html", values)
     });
     page.unwrap_or_else(Failure::into_response)
 }
@@ -71,7 +71,7 @@ pub fn read_openid_link(address: &Uri) -> Option<String> {
 /// which is `SameSite=Strict`. What this page opens is the hub's own navigation.
 pub fn logged_in(next: &str) -> Response {
     let next = own_page(next);
-    let page = page::bare(StatusCode::OK, Place::Outside, "logged_in.html", context! { next });
+    let page = page::bare(StatusCode::OK, Place::Outside, 0, "logged_in.html", context! { next });
     let mut page = page.unwrap_or_else(Failure::into_response);
     if let Ok(refresh) = HeaderValue::from_str(&format!("0; url={next}")) {
         page.headers_mut().insert(header::REFRESH, refresh);

@@ -174,22 +174,27 @@ pub(super) async fn page(
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    // Without the store only this number is missing, not the page.
-    let pending = app.questions.count_pending().await.unwrap_or_else(|error| {
-        tracing::error!(%error, "the pending questions could not be counted");
-        0
-    });
+    let pending = count_pending(app).await;
     fragment(template, context! { ..context! { layout => layout(place, Some(app), pending)? }, ..values })
 }
 
-/// Renders a page without values of the hub, for errors.
+/// Returns the number of pending questions. Without the store only this number is missing, not the page.
+pub(super) async fn count_pending(app: &App) -> u64 {
+    app.questions.count_pending().await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the pending questions could not be counted");
+        0
+    })
+}
+
+/// Renders a page without other values of the hub, for errors.
 pub(super) fn bare(
     status: StatusCode,
     place: Place,
+    pending: u64,
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    let layout = layout(place, None, 0)?;
+    let layout = layout(place, None, pending)?;
     let page = fragment(template, context! { ..context! { layout }, ..values })?;
     Ok((status, page).into_response())
 }
