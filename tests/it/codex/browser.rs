@@ -180,7 +180,7 @@ fn run_story(version: &Version) {
     }
     std::fs::write(work.join("go"), "").unwrap();
     session.wait_until("document.querySelector('#items').innerText.includes('Nothing more is to be done')");
-    session.wait_until("document.querySelector('#standing').innerText.includes('idle')");
+    session.wait_until("document.querySelector('#state').innerText.includes('idle')");
     let last = session.model.requests().pop().unwrap()["input"].to_string();
     assert_eq!(last.contains("winter prices"), version.steers, "{last}");
 

@@ -97,7 +97,7 @@ fn an_approval_is_answered_among_the_questions() {
     assert!(page.contains("touch made.txt") && !page.contains("<b>May I?</b>"), "{page}");
     let token = between(&page, "name=\"csrf\" value=\"", "\"");
     let made = between(&page, "name=\"made\" value=\"", "\"");
-    let deny = page.split("type=\"radio\"").find(|option| option.contains("<span>Deny</span>")).unwrap();
+    let deny = page.split("<button").find(|option| option.contains(">Deny ")).unwrap();
     let (field, value) = (between(deny, "name=\"", "\""), between(deny, "value=\"", "\""));
     let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer&calls=1");
     // A decision in the first moment of the page is rejected.
