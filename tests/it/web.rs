@@ -190,6 +190,9 @@ fn an_error_page_shows_the_pending_questions() {
         let page = console.get(path);
         assert!(page.status >= 400 && page.body.contains("<title>(1) "), "{path}: {}", page.body);
     }
+    // A browser that has not logged in gets this one too.
+    let page = console.get("/static/none.css");
+    assert!(page.status == 404 && !page.body.contains("(1)"), "{}", page.body);
 }
 
 #[test]

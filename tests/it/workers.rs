@@ -23,7 +23,7 @@ pub(crate) const NO_SLOTS: &str = "per_runner = { fake = 0 }\n[workers]\nlost_af
 
 /// The same of a hub that gives up a worker without a report soon, but not one on a busy machine.
 fn soon_lost() -> String {
-    NO_SLOTS.replace("= 60", "= 4")
+    NO_SLOTS.replace("= 60", "= 6")
 }
 
 /// A hub on a server, with a committed working folder and an agent that works in a worktree.
@@ -211,7 +211,7 @@ fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "lost", "{result:#}");
     let detail = result["failure"]["detail"].as_str().unwrap();
-    let end = " has not reported for 4 s; how far the agent came is unknown";
+    let end = " has not reported for 6 s; how far the agent came is unknown";
     assert!(detail.ends_with(end) && detail.len() > end.len(), "{result:#}");
     let shown = peer.tool(4, "task_get", json!({"task_id": task}))["content"].to_string();
     assert!(shown.contains(detail) && shown.contains("processes left: unknown"), "{shown}");

@@ -257,13 +257,10 @@ impl Agents {
                 format!("{worker} has not reported for {seconds} s; how far the agent came is unknown");
             let failure = Some(FailureReport { class: "lost".to_owned(), detail });
             let report = RunReport { worker: Some(worker), is_uncounted: true, ..RunReport::default() };
-            tracing::warn!(
-                task,
-                worker = report.worker,
-                "a worker was lost after it started the task, which ends as lost"
-            );
             let outcome = rows::json(&Outcome { failure, report, ..Outcome::new(Ending::Lost) });
-            tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await?;
+            if tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await? {
+                tracing::warn!(task, "a worker was lost after it started the task, which ended as lost");
+            }
         }
         context.notify_changed(task);
         context.events.send(Event::TasksChanged);

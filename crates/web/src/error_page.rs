@@ -10,6 +10,7 @@ use minijinja::{Value, context};
 
 use super::error::{Failure, Login};
 use super::page::{self, Place};
+use super::{is_asset, is_feed};
 use adjutant_app::App;
 
 impl IntoResponse for Failure {
@@ -21,11 +22,13 @@ impl IntoResponse for Failure {
 }
 
 /// Shows the number of pending questions on an error page, as every page does. A failure itself has no access to the hub.
+/// What a browser gets without a login shows none.
 pub(super) async fn with_pending(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let is_open = is_asset(request.uri().path()) || is_feed(request.uri().path());
     let mut response = next.run(request).await;
     match response.extensions_mut().remove::<Failure>() {
-        Some(failure) => failure.response(page::count_pending(&app).await),
-        None => response,
+        Some(failure) if !is_open => failure.response(page::count_pending(&app).await),
+        Some(_) | None => response,
     }
 }
 

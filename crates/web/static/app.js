@@ -426,7 +426,8 @@ if (answer) {
       const secret = document.getElementById("passphrase");
       if (secret) secret.value = "";
       const fault = [...answer.querySelectorAll(".error")].find((error) => error.textContent.trim());
-      if (fault) fault.parentElement.querySelector("input:not([type=hidden]), textarea")?.focus();
+      const wrong = fault && ((fault.id === "fault" && secret) || fault.parentElement.querySelector("input:not([type=hidden]), textarea"));
+      if (fault) wrong?.focus();
       else if (fields.disabled) document.getElementById("undo")?.focus({ preventScroll: true });
     } catch (error) {
       quietly(error);

@@ -213,16 +213,21 @@ impl Hub {
         } else {
             HashSet::new()
         };
+        let mut made = HashSet::new();
         for (offer, was_published) in offers {
             let label = offer.label.as_deref();
+            // Also for a ticket that is there, because a server can lose the one without the other.
+            let name = consumer_name(&offer.runner, label);
+            if !made.contains(&name) {
+                let result = queue.get_or_create_consumer(&name, consumer(&offer.runner, label)).await;
+                result.map_err(|error| format!("the queue {name} cannot be made: {error}"))?;
+                made.insert(name);
+            }
             let subject = ticket_subject(&self.id, &offer.runner, label, &offer.task);
             if was_published && kept.contains(&subject) {
                 self.be_quiet(offer.task, offer.fence, TICKET_CHECK_INTERVAL);
                 continue;
             }
-            let name = consumer_name(&offer.runner, label);
-            let made = queue.get_or_create_consumer(&name, consumer(&offer.runner, label)).await;
-            made.map_err(|error| format!("the queue {name} cannot be made: {error}"))?;
             let ticket = Ticket {
                 version: VERSION,
                 hub: self.id.clone(),
@@ -290,7 +295,8 @@ impl Hub {
             tokio::time::sleep(RECONCILE_INTERVAL).await;
             let asked = Instant::now();
             let lost = self.agents.tasks_of_lost_workers().await;
-            let is_slow = asked.elapsed() > RECONCILE_INTERVAL;
+            // A call waits for a database that is away, and one on a busy disk is slow without that.
+            let is_slow = asked.elapsed() > lost_after / 4;
             if client.connection_state() != State::Connected || lost.is_err() || is_slow {
                 since = Instant::now();
             }
@@ -308,6 +314,8 @@ impl Hub {
                 // A request about the task is carried out, so its worker is not lost.
                 let Ok(_reservation) = self.reserve(&task, &self.id) else { continue };
                 if let Err(error) = self.agents.settle_task_of_lost_worker(&task, lost_after).await {
+                    // A database that takes no change takes no report.
+                    since = Instant::now();
                     tracing::warn!(%error, task, "the task of a lost worker cannot be settled");
                 }
             }

@@ -45,7 +45,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 const LAST_ADDRESS: &str = "last-http-address";
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
-const OTHER_CONFIGURED_ADDRESS: &str =
+const OTHER_CONFIGURED_ADDRESS: &str = "choose another `address` below [http] in config.toml";
+const END_THE_OTHER: &str =
     "end the program that listens there, or choose another `address` below [http] in config.toml";
 
 /// Time that clients wait until the runs of the last hub are known, so that their processes are recognized as agents. A client
@@ -383,8 +384,8 @@ fn remember_address(home: &Path, address: SocketAddr) {
 
 /// Listens for HTTP. A hub with the demo or that a relay starts, without an address in the configuration, listens where the
 /// last one did, so that clients over HTTP and open pages find it again; if the default port is in use, at another one.
-/// Returns `None` if such a hub cannot use the address of `config.toml`: agents need the socket, and not that address. A
-/// user who starts a hub gets the failure.
+/// Returns `None` if a hub that a relay or the service starts cannot use the address of `config.toml`: agents need the socket,
+/// and not that address. A user who starts a hub gets the failure.
 async fn http_listener(
     app: &App,
     address: SocketAddr,
@@ -420,7 +421,11 @@ async fn http_listener(
     opened.map(Some).map_err(|error| match error {
         http::Error::Bind { .. } => {
             let taken_by = is_taken_by_hub.then_some("the hub of another home listens there");
-            let remedy = if is_configured { OTHER_CONFIGURED_ADDRESS } else { OTHER_ADDRESS };
+            let remedy = match (is_configured, in_use) {
+                (true, true) => END_THE_OTHER,
+                (true, false) => OTHER_CONFIGURED_ADDRESS,
+                (false, _) => OTHER_ADDRESS,
+            };
             taken_by.into_iter().chain([remedy]).fold(Failure::new(&error), Failure::hint)
         }
         http::Error::Exposed { .. }

@@ -354,6 +354,12 @@ fn note_and_files_are_folded_and_so_is_a_text_in_place_of_the_options() {
         browser.click("#extra > summary");
         browser.click("label:has([value=other])");
         assert_eq!(browser.evaluate(shown), json!([true, true]));
+        // What is typed would be sent, and an empty field takes the next key while it has the focus.
+        browser.evaluate("document.querySelector('.own').value = 'Later'");
+        browser.click("label.option");
+        assert_eq!(browser.evaluate(shown), json!([true, true]));
+        browser.evaluate("document.querySelector('.own').focus(); document.querySelector('.own').value = ''");
+        assert_eq!(browser.evaluate(shown), json!([true, true]));
     }
     browser.assert_no_page_errors();
 }

@@ -47,7 +47,7 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
         "{page}"
     );
     assert!(all[3].1.starts_with("reviewer finished: Sort the"), "{all:?}");
-    assert!(page.contains(">Sessions</a>") && !page.contains(">Codex</a>"), "{page}");
+    assert!(page.contains("of=codex\">Sessions</a>"), "{page}");
     assert_eq!(lines(&console.get("/").body).len(), 6, "the start page shows them too");
 
     let found = |address: &str| -> Vec<String> {

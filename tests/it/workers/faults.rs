@@ -124,8 +124,8 @@ fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
     let worker = WorkerProcess::start(&nats, &[]);
     let task = delegate(&fixture, &mut peer, "touch made.txt");
     wait_for("the bundle of the result", || reached.exists().then_some(()));
-    // A worker is lost after four seconds.
-    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 6}));
+    // A worker is lost after six seconds.
+    let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 9}));
     assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
     std::fs::remove_file(gate).unwrap();
     let result = ended(&mut peer, &task);

@@ -79,7 +79,7 @@ fn mount(mounts: &mut Mounts, kind: fn(PathBuf) -> Mount, path: &Path) {
     mounts.insert(path.to_owned(), kind(path.to_owned()));
 }
 
-/// Makes a path below a `hidden` folder visible. The folders that have it come before.
+/// Makes a path below a `hidden` folder visible. Call it for a folder before the paths in it.
 fn show(mounts: &mut Mounts, hidden: &[&Path], path: &Path) {
     let above = hidden.iter().filter(|folder| path.starts_with(folder) && path != **folder);
     let Some(innermost) = above.max_by_key(|folder| folder.as_os_str().len()) else { return };

@@ -81,6 +81,7 @@ async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure>
         };
         approvals.push(context! {
             calls => question.deliveries,
+            title => &question.title,
             message => Value::from_safe_string(markdown::html(&question.message)),
             hidden_characters => escape_invisible::count_invisible(&question.message)
                 + escape_invisible::count_invisible(&question.title),

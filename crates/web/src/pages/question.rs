@@ -242,7 +242,8 @@ async fn page(
         default,
         fields => form::fields(&question.fields, filled, error.as_ref()),
         note => filled.get("note"),
-        fault => error.filter(|error| error.field.is_none()).map(|error| error.message),
+        // A page with buttons in place of fields shows each message here.
+        fault => error.filter(|error| error.field.is_none() || !question.denials.is_empty()).map(|error| error.message),
         place => queue.place,
         total => queue.total,
         list => list.questions.iter().map(|question| view::row(question, None)).collect::<Vec<_>>(),

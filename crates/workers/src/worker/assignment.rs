@@ -219,7 +219,9 @@ impl Worker {
             Response::Refused { reason } => return Err(reason),
             _ => return Err("the hub sent an unexpected answer".to_owned()),
         }
-        match self.agents.accept_order(&order, &assignment.folder).await {
+        // A slow disk must not silence the worker.
+        let accepted = self.agents.accept_order(&order, &assignment.folder);
+        match self.reporting(assignment, true, accepted).await {
             Ok(id) => {
                 assignment.claim.local = Some(id);
                 assignment.save().map_err(|error| error.to_string())?;
