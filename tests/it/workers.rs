@@ -7,6 +7,7 @@ mod labels;
 mod workspaces;
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -93,6 +94,14 @@ fn delegate(fixture: &TaskFixture, peer: &mut Peer, task: &str) -> String {
     peer.delegate_in_background(1, arguments)
 }
 
+/// Delegates a task, and waits until its agent works. It ends when the returned file is there.
+fn running_task(fixture: &TaskFixture, peer: &mut Peer) -> (PathBuf, String) {
+    let gate = fixture.folder("gate");
+    let task = delegate(fixture, peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &task, "working");
+    (gate, task)
+}
+
 pub(crate) fn ended(peer: &mut Peer, task: &str) -> Value {
     wait_for("the end of the task", || {
         let result = peer.tool(2, "task_wait", json!({"task_id": task, "seconds": 5}));
@@ -164,9 +173,7 @@ fn a_frozen_worker_is_told_that_its_result_comes_too_late() {
     let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     worker.signal(Signal::STOP);
     let result = ended(&mut peer, &task);
     assert_eq!((&result["status"], &result["failure"]["class"]), (&json!("lost"), &json!("lost")));
@@ -204,9 +211,7 @@ fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     let fixture = hub_fixture(&nats, &soon_lost());
     let (_hub, mut peer) = hub(&fixture);
     let mut killed = WorkerProcess::start(&nats, &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     killed.kill();
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "lost", "{result:#}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, soon_lost};
+use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, running_task, soon_lost};
 use crate::support::nats::{Nats, Proxy, RawNats, newest};
 use crate::support::postgres::Postgres;
 use crate::support::task_fixture::TaskFixture;
@@ -18,9 +18,7 @@ fn a_worker_that_is_cut_off_and_comes_back_delivers_its_result() {
     let (_hub, mut peer) = hub(&fixture);
     let proxy = Proxy::to(nats.url());
     let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     proxy.cut();
     std::fs::write(&gate, "").unwrap();
     // The run ends without the hub.
@@ -37,9 +35,7 @@ fn a_worker_that_is_cut_off_for_too_long_is_lost_and_its_late_result_refused() {
     let (_hub, mut peer) = hub(&fixture);
     let proxy = Proxy::to(nats.url());
     let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     proxy.cut();
     assert_eq!(ended(&mut peer, &task)["status"], "lost");
     std::fs::write(&gate, "").unwrap();
@@ -76,9 +72,7 @@ fn a_nats_server_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_ta
     let fixture = hub_fixture(&nats, &NO_SLOTS.replace("= 60", "= 8"));
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     nats.stop();
     let waited = peer.tool(4, "task_wait", json!({"task_id": task, "seconds": 11}));
     assert_eq!(waited["structuredContent"]["status"], "running", "{waited:#}");
@@ -97,9 +91,7 @@ fn a_database_that_is_away_for_longer_than_a_worker_may_be_silent_costs_no_task(
     std::fs::write(file, format!("database = {:?}\n{config}", server.url("postgres"))).unwrap();
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
-    let gate = fixture.folder("gate");
-    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
-    peer.wait_for_activity(3, &task, "working");
+    let (gate, task) = running_task(&fixture, &mut peer);
     // No report is on its way then, so the next one comes some time after the database.
     worker.signal(Signal::STOP);
     server.stop();
