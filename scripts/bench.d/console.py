@@ -237,8 +237,9 @@ def fill_much(hub):
         rows.execute("UPDATE question_counts SET pending = (SELECT COUNT(*) FROM questions WHERE state = 'pending')")
         options = json.dumps({"label": "claude-code", "persona": "", "model": None, "runner": None, "permission": "read-only", "timeout_ms": 1,
                               "keep": False, "env": {}, "schema": None, "checks": [], "isolation": "none"})
-        outcome = json.dumps({"status": "succeeded", "verdict": "unverified", "message": "Sorted the table by time.\n" * 40,
-                              "run_report": {"attempts": [], "commands": [], "checks": [], "wall_ms": 1, "cpu_ms": 1, "processes_left": 0, "usage": {}}})
+        checks = [{"command": ["npm", "test"], "passed": False, "exit": 1, "wall_ms": 1, "processes_left": 0, "output_tail": "1 failed\n" * 40}]
+        outcome = json.dumps({"status": "succeeded", "verdict": "refuted", "message": "Sorted the table by time.\n" * 40,
+                              "run_report": {"attempts": [], "commands": [], "checks": checks, "wall_ms": 1, "cpu_ms": 1, "processes_left": 0, "usage": {}}}, separators=(",", ":"))
         for number in range(1, 1 + MANY_TASKS):
             task = f"bench{number:015}"
             rows.execute(

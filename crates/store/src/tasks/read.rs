@@ -15,8 +15,8 @@ macro_rules! matching {
             "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
                AND ($3 = '' OR $3 LIKE '%,' || CASE WHEN ",
             $refuted_failed,
-            " = 1 AND t.state = 'succeeded' AND EXISTS (SELECT 1 FROM task_results v WHERE v.task = t.id \
-                  AND v.outcome LIKE '{\"status\":\"succeeded\",\"verdict\":\"refuted\"%') \
+            " = 1 AND t.state = 'succeeded' AND t.id IN (SELECT v.task FROM task_results v \
+                  WHERE v.outcome LIKE '{\"status\":\"succeeded\",\"verdict\":\"refuted\"%') \
                THEN 'failed' ELSE t.state END || ',%') AND ($4 = '' OR i.text ",
             $like,
             " $4 ESCAPE '!' OR t.agent ",
