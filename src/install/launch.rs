@@ -1,6 +1,6 @@
 //! The command line that a client's configuration runs: this program, and the home if it is not the default.
 
-use adjutant_base::text::shell_word::quoted;
+use adjutant_base::text::shell_quoting::quoted;
 
 /// Program and home that a client's entry and its hook name.
 #[derive(Clone, Debug)]

@@ -35,7 +35,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::text::shell_word;
+use crate::text::shell_quoting;
 
 use agents::{AgentRoot, AgentsConfig, Program};
 use assistant::AssistantConfig;
@@ -295,9 +295,9 @@ pub fn command_prefix(home: &Path) -> String {
     }
     let short = env::with_tilde(home);
     // A shell replaces no tilde in quotes.
-    let home = match short.strip_prefix('~').filter(|below| shell_word::quoted(below) == *below) {
+    let home = match short.strip_prefix('~').filter(|below| shell_quoting::quoted(below) == *below) {
         Some(_) => short,
-        None => shell_word::quoted(&home.to_string_lossy()),
+        None => shell_quoting::quoted(&home.to_string_lossy()),
     };
     format!("adjutant --home {home}")
 }

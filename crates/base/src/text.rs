@@ -7,7 +7,7 @@ pub mod front_matter;
 pub mod hex;
 pub mod named_enum;
 pub mod random_id;
-pub mod shell_word;
+pub mod shell_quoting;
 pub mod suggest;
 pub mod timefmt;
 pub mod untrusted_markdown;

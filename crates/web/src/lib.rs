@@ -15,7 +15,7 @@ mod excerpt;
 mod highlight;
 mod login;
 mod markdown;
-mod number;
+mod number_format;
 mod page;
 mod pages;
 mod prompt_form;

@@ -18,7 +18,7 @@ use minijinja::{Value, context};
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{SignedForm, SignedUpload};
-use crate::{csrf, early_submit, markdown, number, timefmt};
+use crate::{csrf, early_submit, markdown, number_format, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::millis;
@@ -229,7 +229,7 @@ async fn page(
         approval => !question.denials.is_empty(),
         options => if question.denials.is_empty() { Vec::new() } else { view::options(question) },
         max_files => MAX_FILES,
-        max_file_size => number::size(MAX_FILE_BYTES as u64),
+        max_file_size => number_format::size(MAX_FILE_BYTES as u64),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),
         deliveries => question.deliveries,
         absence => question.presence.absence_reason().filter(|_| pending),

@@ -10,7 +10,7 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
-use crate::number;
+use crate::number_format;
 use crate::page::{self, Place};
 use crate::request::Address;
 use adjutant_app::App;
@@ -63,7 +63,8 @@ pub(crate) async fn show(
     let changed = app.toolsets.pending_changes();
     let folder = app.config.recorder.folder.clone();
     let files = tokio::task::spawn_blocking(move || recordings(folder.as_deref())).await;
-    let recordings = files.map_err(Failure::internal)?.map_err(Failure::internal)?;
+    // A folder that cannot be read must not hide the settings, which say where it is.
+    let recordings = files.map_err(Failure::internal)?.unwrap_or_default();
     let values = context! {
         recordings => recordings.1,
         recording_count => recordings.0,
@@ -93,7 +94,7 @@ fn row(setting: &Setting, key: &str) -> Value {
         Origin::Flag(flag) => ("flag", Some(flag)),
     };
     let is_size = key.ends_with("_bytes");
-    let size = setting.value.parse().ok().filter(|_| is_size).map(number::size);
+    let size = setting.value.parse().ok().filter(|_| is_size).map(number_format::size);
     let value = match setting.value.as_str() {
         "\"\"" | "[]" => "",
         value => value,
@@ -105,7 +106,7 @@ fn row(setting: &Setting, key: &str) -> Value {
 fn recordings(folder: Option<&Path>) -> io::Result<(usize, Vec<Value>)> {
     let found = folder.map_or_else(|| Ok(Vec::new()), reader::list)?;
     let row = |one: &reader::Found| {
-        context! { name => &one.name, size => number::size(one.bytes), at => millis(one.modified) }
+        context! { name => &one.name, size => number_format::size(one.bytes), at => millis(one.modified) }
     };
     Ok((found.len(), found.iter().take(10).map(row).collect()))
 }

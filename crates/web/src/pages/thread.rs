@@ -172,14 +172,14 @@ fn item(item: &Item, at: Option<i64>, folder: &Path) -> Value {
     context! { word, line, note, at, changes => files(changes, folder), ..Value::from(Serde(item)) }
 }
 
-/// Returns files, each with its change as a diff. A file outside the folder keeps its whole path, and a path is one line of
+/// Returns files, each with its change as a diff and whether it is added, changed or deleted. A file outside the folder keeps its whole path, and a path is one line of
 /// the diff, so that it cannot look like another line.
 fn files(changes: &[FileChange], folder: &Path) -> Vec<Value> {
     let file = |change: &FileChange| {
         let path = Path::new(&change.path);
         let path = path.strip_prefix(folder).unwrap_or(path).display().to_string();
         let path = path.replace(char::is_control, "\u{fffd}");
-        context! { diff => change.unified_as(&path), path }
+        context! { diff => change.unified_as(&path), path, how => &change.how }
     };
     changes.iter().map(file).collect()
 }
@@ -207,12 +207,13 @@ mod tests {
     fn the_path_of_a_file_outside_the_folder_is_whole_and_one_line() {
         let change =
             |path: &str| FileChange { path: path.to_owned(), how: "add".to_owned(), diff: "x".to_owned() };
-        let changes = ["/work/src/a.rs", "/etc/passwd", "/work/a\n+++ b/safe"].map(change);
-        let files = files(&changes, Path::new("/work"));
+        let changes = ["/home/ann/shop/src/a.rs", "/etc/passwd", "/home/ann/shop/a\n+++ b/safe"].map(change);
+        let files = files(&changes, Path::new("/home/ann/shop"));
         let diffs: Vec<String> =
             files.iter().map(|file| file.get_attr("diff").unwrap().to_string()).collect();
         let expected = ["src/a.rs", "/etc/passwd", "a\u{fffd}+++ b/safe"]
             .map(|path| format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,1 @@\n+x\n"));
         assert_eq!(diffs, expected);
+        assert!(files.iter().all(|file| file.get_attr("how").unwrap().to_string() == "add"), "{files:?}");
     }
 }

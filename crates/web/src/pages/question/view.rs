@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 use sha2::{Digest, Sha256};
 
-use crate::{markdown, number, timefmt};
+use crate::{markdown, number_format, timefmt};
 use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::count_invisible;
 use adjutant_questions::{
@@ -140,7 +140,7 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
         at => outcome.at,
         note => outcome.note.as_deref(),
         files => outcome.files.iter().map(|file| {
-            context! { name => &file.name, size => number::size(file.size), image => file.is_image() }
+            context! { name => &file.name, size => number_format::size(file.size), image => file.is_image() }
         }).collect::<Vec<_>>(),
         not_applied => outcome.not_applied.as_deref(),
         answers => outcome.answer.as_ref().map(|answer| answers(answer, fields)).unwrap_or_default(),

@@ -3,7 +3,7 @@
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-use crate::number::grouped;
+use crate::number_format::grouped;
 use adjutant_agents::run_report::{Outcome, Usage, Verification};
 
 /// Returns the outcome for the template.

@@ -1,4 +1,4 @@
-//! Words of a command line for a POSIX shell.
+//! Quotes words of a command line for a POSIX shell.
 
 /// Quotes a word if it needs quotes.
 pub fn quoted(word: &str) -> String {
