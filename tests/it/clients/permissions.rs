@@ -452,6 +452,7 @@ fn check_plan_mode(client: &'static str) {
 /// The agent starts a process that leaves it, and tries to approve the next request of its agent in every interface.
 const ATTACK: &str = r#"#!/bin/sh
 cat >try <<'END'
+touch left
 until [ -s id ]; do sleep 0.1; done
 id=$(cat id)
 "$BIN" permissions answer approve "$id" && echo ANSWERED
@@ -464,6 +465,8 @@ curl -s --data "csrf=$csrf&made=0&act=approve&shown=$id&$id.calls=1" "$ROOT/ques
 echo FINISHED
 END
 setsid sh try >attack.log 2>&1 </dev/null &
+# A client ends the process group of a command that has ended, and the new process may not have left it yet.
+until [ -e left ]; do sleep 0.01; done
 "#;
 
 /// The agent that tries to answer its own request is refused, and the request waits for the user.
