@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::postgres::PgListener;
 
-use super::{Error, Store};
+use super::{Error, Store, read};
 use adjutant_base::config::Database;
 
 const NOTIFY: &str = "NOTIFY adjutant_calendar";
@@ -26,7 +26,7 @@ impl Store {
     /// Notifies the other processes of a shared database that calendars or notifications changed.
     pub async fn announce(&self) -> Result<(), Error> {
         if self.is_shared() {
-            sqlx::query(NOTIFY).execute(&mut *self.read().await?).await?;
+            read!(self, sqlx::query(NOTIFY), execute);
         }
         Ok(())
     }

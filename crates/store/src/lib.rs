@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use adjutant_base::config::Database;
 use adjutant_base::metrics::Histogram;
 pub use integrity::{faults, is_empty};
-use pool_connection::acquire;
+use pool_connection::{MAX_CUTS, acquire, is_cut};
 use writer::{Order, Writer};
 
 /// The name of PostgreSQL as the driver of a connection gives it.
@@ -149,9 +149,10 @@ impl Error {
     }
 }
 
+/// An error of a read, or of a change of which nothing was stored.
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
-        Self::Failed(Arc::new(error))
+        if is_cut(&error) { Self::Unreachable(Arc::new(error)) } else { Self::Failed(Arc::new(error)) }
     }
 }
 
@@ -255,11 +256,18 @@ macro_rules! change_concurrently {
 }
 use change_concurrently;
 
-/// Reads rows on a connection that sees every acknowledged change. `$fetch` is the query's method, such as `fetch_all`.
+/// Reads rows on a connection that sees every acknowledged change, and again when the connection to a server breaks.
+/// `$fetch` is the query's method, such as `fetch_all`.
 macro_rules! read {
     ($store:expr, $query:expr, $fetch:ident) => {{
-        let mut connection = $store.read().await?;
-        $query.$fetch(&mut *connection).await?
+        let mut cuts = 0;
+        loop {
+            let mut connection = $store.read().await?;
+            match $query.$fetch(&mut *connection).await {
+                Err(error) if cuts < $crate::MAX_CUTS && $crate::is_cut(&error) => cuts += 1,
+                rows => break rows?,
+            }
+        }
     }};
 }
 use read;

@@ -125,9 +125,11 @@ const READ: &str = concat!(
 /// Returns at most `limit` entries, the newest first.
 pub async fn read(store: &Store, search: &Filter, limit: u32) -> Result<Vec<Entry>, Error> {
     let (at, place) = search.before.clone().unwrap_or((Millis::MAX, String::new()));
-    let query = sqlx::query_as(READ).bind(at).bind(place).bind(pattern(&search.text));
-    let query = query.bind(&search.toolset).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || {
+        let query = sqlx::query_as(READ).bind(at).bind(&place).bind(pattern(&search.text));
+        query.bind(&search.toolset).bind(i64::from(limit))
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 #[cfg(test)]

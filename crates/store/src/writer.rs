@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
-use super::pool_connection::acquire;
+use super::pool_connection::{MAX_CUTS, acquire, is_cut};
 use adjutant_base::metrics::Histogram;
 
 /// Verbs in one transaction at most; bounds how long one verb waits for the others.
@@ -24,8 +24,6 @@ const MAX_QUEUED: usize = 1024;
 /// Attempts at a verb that loses races against other hubs, before its caller gets the error.
 const MAX_TRIES: usize = 5;
 
-/// Broken connections that one transaction outlives, before its callers get the error.
-const MAX_CUTS: usize = 10;
 /// Pause between two queries of the status of a transaction that the server has not ended yet.
 const STATUS_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -261,14 +259,6 @@ async fn is_committed(pool: &AnyPool, transaction: i64) -> Result<bool, sqlx::Er
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Returns whether the connection to a PostgreSQL server broke, or the server ended it.
-/// The codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>, classes 08 and 57.
-fn is_cut(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-    matches!(error, sqlx::Error::Io(_))
-        || code.is_some_and(|code| code.starts_with("08") || matches!(&*code, "57P01" | "57P02" | "57P03"))
 }
 
 /// Returns whether a retry may succeed: after a deadlock, a serialization failure, a file that another process held.

@@ -111,13 +111,15 @@ pub async fn list(
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
     let text = if filter.user.is_some() { LIST_OF } else { LIST };
-    let query = sqlx::query_as(text).bind(filter.from).bind(filter.until).bind(&filter.status);
-    let query = query.bind(i64::from(limit));
-    let query = match &filter.user {
-        Some(user) => query.bind(user),
-        None => query,
+    let query = || {
+        let query = sqlx::query_as(text).bind(filter.from).bind(filter.until).bind(&filter.status);
+        let query = query.bind(i64::from(limit));
+        match &filter.user {
+            Some(user) => query.bind(user),
+            None => query,
+        }
     };
-    Ok(read!(store, query, fetch_all))
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the notifications of a user's occurrences that start from `from` to before `until`.
@@ -138,8 +140,8 @@ pub async fn upcoming(
     from: Millis,
     limit: u32,
 ) -> Result<Vec<(NotificationRow, Millis)>, Error> {
-    let query = sqlx::query(UPCOMING).bind(user).bind(from).bind(i64::from(limit));
-    let rows = read!(store, query, fetch_all);
+    let query = || sqlx::query(UPCOMING).bind(user).bind(from).bind(i64::from(limit));
+    let rows = read!(store, query(), fetch_all);
     let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get("starts_at")?));
     Ok(rows.iter().map(with_start).collect::<Result<_, sqlx::Error>>()?)
 }

@@ -188,8 +188,8 @@ pub async fn missed(
     before: Millis,
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let query = sqlx::query_as(MISSED).bind(now).bind(before).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(MISSED).bind(now).bind(before).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the notifications that were merged into `carrier`.
@@ -204,8 +204,8 @@ pub async fn unacknowledged(
     after: &(Millis, String),
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let query = sqlx::query_as(UNACKNOWLEDGED).bind(after.0).bind(&after.1).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(UNACKNOWLEDGED).bind(after.0).bind(&after.1).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Plans the next step of an escalation, unless it is planned already.

@@ -58,8 +58,8 @@ pub struct Query {
 
 /// Returns whether other threads than this one and its agents work in its folder.
 pub async fn is_folder_shared(store: &Store, thread: &Thread) -> Result<bool, Error> {
-    let query = sqlx::query_scalar(OTHERS).bind(thread.cwd.clone()).bind(thread.id.clone());
-    let others: i64 = read!(store, query, fetch_one);
+    let query = || sqlx::query_scalar(OTHERS).bind(thread.cwd.as_str()).bind(thread.id.as_str());
+    let others: i64 = read!(store, query(), fetch_one);
     Ok(others > 0)
 }
 
@@ -75,10 +75,11 @@ pub async fn threads(
     before: Option<(i64, &str)>,
 ) -> Result<Vec<Thread>, Error> {
     let (at, id) = before.unwrap_or((i64::MAX, ""));
-    let select = sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text));
-    let select =
-        select.bind(i64::from(query.limit)).bind(i64::from(query.archived)).bind(query.parent.as_str());
-    Ok(read!(store, select, fetch_all))
+    let select = || {
+        let select = sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text));
+        select.bind(i64::from(query.limit)).bind(i64::from(query.archived)).bind(query.parent.as_str())
+    };
+    Ok(read!(store, select(), fetch_all))
 }
 
 /// Returns items of a thread, newest first, older than the item numbered `before` if it is given.
@@ -88,12 +89,14 @@ pub async fn items(
     query: &Query,
     before: Option<i64>,
 ) -> Result<Vec<Item>, Error> {
-    let query = sqlx::query_as(ITEMS)
-        .bind(thread)
-        .bind(before.unwrap_or(i64::MAX))
-        .bind(pattern(&query.text))
-        .bind(i64::from(query.limit));
-    Ok(read!(store, query, fetch_all))
+    let select = || {
+        sqlx::query_as(ITEMS)
+            .bind(thread)
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(pattern(&query.text))
+            .bind(i64::from(query.limit))
+    };
+    Ok(read!(store, select(), fetch_all))
 }
 
 /// Returns the last item of a kind.

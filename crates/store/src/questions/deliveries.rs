@@ -166,8 +166,7 @@ pub async fn adopt(
 
 /// Returns whether the outcome of a question is for this asker too.
 pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
-    let count = sqlx::query_scalar(IS_ASKER).bind(question).bind(asker);
-    let count: i64 = read!(store, count, fetch_one);
+    let count: i64 = read!(store, sqlx::query_scalar(IS_ASKER).bind(question).bind(asker), fetch_one);
     Ok(count > 0)
 }
 
@@ -179,17 +178,20 @@ pub async fn undelivered(
     workspace: Option<&str>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(workspace.is_some()));
-    let query = query.bind(workspace.unwrap_or_default()).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || {
+        let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(workspace.is_some()));
+        query.bind(workspace.unwrap_or_default()).bind(i64::from(limit))
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the askers that have not received the outcome of a decided question, each with its stream; of all questions
 /// if `question` is empty.
 pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
-    let query =
-        if question.is_empty() { sqlx::query_as(ALL_ASKERS) } else { sqlx::query_as(ASKERS).bind(question) };
-    Ok(read!(store, query, fetch_all))
+    let query = || {
+        if question.is_empty() { sqlx::query_as(ALL_ASKERS) } else { sqlx::query_as(ASKERS).bind(question) }
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// An asker that waits for an outcome.

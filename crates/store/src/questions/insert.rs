@@ -1,10 +1,12 @@
 //! The insert of a question, or of a further asker of a pending question.
 
-use sqlx::AnyConnection;
+use sqlx::any::AnyArguments;
+use sqlx::query::QueryAs;
+use sqlx::{Any, AnyConnection};
 
 use super::deliveries::reassign;
 use super::{audit, pending_count};
-use crate::{Error, Millis, Store, change};
+use crate::{Error, Millis, Store, change, read};
 
 /// An identical question that is open or undelivered: from this asker, or from an asker with a session that ends by `$5`.
 const SAME: &str = "\
@@ -98,23 +100,18 @@ pub type Identical = (String, String, Millis);
 
 /// Returns the question that a new one joins, or would join once the session of its asker has ended.
 pub async fn identical(store: &Store, new: &NewQuestion) -> Result<Option<Identical>, Error> {
-    let mut connection = store.read().await?;
-    Ok(same(&mut connection, new, Millis::MAX).await?)
+    Ok(read!(store, same(new, Millis::MAX), fetch_optional))
 }
 
-async fn same(
-    connection: &mut AnyConnection,
-    new: &NewQuestion,
-    ended_by: Millis,
-) -> Result<Option<Identical>, sqlx::Error> {
+fn same(new: &NewQuestion, ended_by: Millis) -> QueryAs<'_, Any, Identical, AnyArguments> {
     let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);
-    same.bind(i64::from(new.continues)).bind(ended_by).fetch_optional(connection).await
+    same.bind(i64::from(new.continues)).bind(ended_by)
 }
 
 /// Inserts a question, which is on disk then. No text may contain a NUL character, because PostgreSQL rejects it.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
     change!(store, (new, limits, store.machine().to_owned()), |connection, (new, limits, machine)| {
-        let same = same(connection, new, new.asked_at).await?;
+        let same = same(new, new.asked_at).fetch_optional(&mut *connection).await?;
         if !new.stream.is_empty() {
             let taken = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
             let taken: Option<String> = taken.fetch_optional(&mut *connection).await?;

@@ -1,9 +1,7 @@
 //! Queries of questions.
 
-use sqlx::AnyConnection;
-
 use super::{Question, pending_count};
-use crate::{Error, Millis, POSTGRES, Store, pattern, read};
+use crate::{Error, Millis, Store, pattern, read};
 use adjutant_base::named_enum;
 
 /// The addressees of every question. Those of a user have the form `||ann|@team|`: the empty name of a question for all, the
@@ -144,11 +142,8 @@ named_enum! {
     }
 }
 
-fn searches(connection: &AnyConnection) -> Searches {
-    match connection.backend_name() {
-        POSTGRES => POSTGRES_SEARCHES,
-        _ => SQLITE_SEARCHES,
-    }
+fn searches(store: &Store) -> Searches {
+    if store.is_shared() { POSTGRES_SEARCHES } else { SQLITE_SEARCHES }
 }
 
 /// Returns one question.
@@ -163,8 +158,8 @@ pub async fn pending(
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(addressees);
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(addressees);
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns at most `limit` pending questions of `kind` that contain `text` (empty is all), oldest first, after the `seq` of
@@ -177,10 +172,12 @@ pub async fn find_pending(
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(searches(&connection).found).bind(pattern(text));
-    let query = query.bind(kind.map_or("", PendingKind::name)).bind(after.unwrap_or(0));
-    Ok(query.bind(i64::from(limit)).bind(addressees).fetch_all(&mut *connection).await?)
+    let query = || {
+        let query = sqlx::query_as(searches(store).found).bind(pattern(text));
+        let query = query.bind(kind.map_or("", PendingKind::name)).bind(after.unwrap_or(0));
+        query.bind(i64::from(limit)).bind(addressees)
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the number of pending questions of `kind` that contain `text`.
@@ -190,10 +187,11 @@ pub async fn count_found(
     text: &str,
     kind: Option<PendingKind>,
 ) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_scalar(searches(&connection).count_found).bind(pattern(text));
-    let query = query.bind(kind.map_or("", PendingKind::name)).bind(addressees);
-    let count: i64 = query.fetch_one(&mut *connection).await?;
+    let query = || {
+        let query = sqlx::query_scalar(searches(store).count_found).bind(pattern(text));
+        query.bind(kind.map_or("", PendingKind::name)).bind(addressees)
+    };
+    let count: i64 = read!(store, query(), fetch_one);
     Ok(count.cast_unsigned())
 }
 
@@ -243,17 +241,18 @@ pub async fn history(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(searches(&connection).history).bind(kind).bind(pattern(text));
-    let query = query.bind(before.unwrap_or(i64::MAX)).bind(i64::from(limit)).bind(addressees);
-    Ok(query.fetch_all(&mut *connection).await?)
+    let query = || {
+        let query = sqlx::query_as(searches(store).history).bind(kind).bind(pattern(text));
+        query.bind(before.unwrap_or(i64::MAX)).bind(i64::from(limit)).bind(addressees)
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the number of decided questions of `kind` that contain `text`.
 pub async fn count_history(store: &Store, addressees: &str, text: &str, kind: &str) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_scalar(searches(&connection).count_history).bind(kind).bind(pattern(text));
-    let count: i64 = query.bind(addressees).fetch_one(&mut *connection).await?;
+    let query =
+        || sqlx::query_scalar(searches(store).count_history).bind(kind).bind(pattern(text)).bind(addressees);
+    let count: i64 = read!(store, query(), fetch_one);
     Ok(count.cast_unsigned())
 }
 

@@ -71,8 +71,8 @@ async fn read(
     border: i64,
     limit: u32,
 ) -> Result<Vec<TaskEvent>, Error> {
-    let query = sqlx::query_as(statement).bind(task).bind(border).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(statement).bind(task).bind(border).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub async fn outcome(store: &Store, task: &str) -> Result<Option<String>, Error>
 
 /// Returns the ended tasks of a caller with an undelivered outcome, oldest first, at most `limit`.
 pub async fn undelivered(store: &Store, caller: &str, limit: u32) -> Result<Vec<Task>, Error> {
-    let query = sqlx::query_as(UNDELIVERED).bind(caller).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(UNDELIVERED).bind(caller).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Records that the outcome reached the caller. False when there is none, or when it was delivered before.

@@ -1,9 +1,7 @@
 //! Queries of tasks.
 
-use sqlx::AnyConnection;
-
 use super::{State, Task};
-use crate::{Error, POSTGRES, Store, pattern, read};
+use crate::{Error, Store, pattern, read};
 
 pub(super) const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
@@ -112,11 +110,8 @@ impl Filter {
     }
 }
 
-fn searches(connection: &AnyConnection) -> Searches {
-    match connection.backend_name() {
-        POSTGRES => POSTGRES_SEARCHES,
-        _ => SQLITE_SEARCHES,
-    }
+fn searches(store: &Store) -> Searches {
+    if store.is_shared() { POSTGRES_SEARCHES } else { SQLITE_SEARCHES }
 }
 
 /// Returns one task.
@@ -132,30 +127,32 @@ pub async fn list(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Task>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(searches(&connection).list)
-        .bind(filter.caller.as_deref().unwrap_or_default())
-        .bind(filter.root.as_deref().unwrap_or_default())
-        .bind(filter.states())
-        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
-        .bind(before.unwrap_or(i64::MAX))
-        .bind(i64::from(limit))
-        .bind(i64::from(filter.skip_outcomes))
-        .bind(i64::from(filter.refuted_failed));
-    Ok(query.fetch_all(&mut *connection).await?)
+    let query = || {
+        sqlx::query_as(searches(store).list)
+            .bind(filter.caller.as_deref().unwrap_or_default())
+            .bind(filter.root.as_deref().unwrap_or_default())
+            .bind(filter.states())
+            .bind(pattern(filter.text.as_deref().unwrap_or_default()))
+            .bind(before.unwrap_or(i64::MAX))
+            .bind(i64::from(limit))
+            .bind(i64::from(filter.skip_outcomes))
+            .bind(i64::from(filter.refuted_failed))
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the number of tasks that pass the filter.
 pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_scalar(searches(&connection).count)
-        .bind(filter.caller.as_deref().unwrap_or_default())
-        .bind(filter.root.as_deref().unwrap_or_default())
-        .bind(filter.states())
-        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
-        .bind(i64::from(filter.skip_outcomes))
-        .bind(i64::from(filter.refuted_failed));
-    let count: i64 = query.fetch_one(&mut *connection).await?;
+    let query = || {
+        sqlx::query_scalar(searches(store).count)
+            .bind(filter.caller.as_deref().unwrap_or_default())
+            .bind(filter.root.as_deref().unwrap_or_default())
+            .bind(filter.states())
+            .bind(pattern(filter.text.as_deref().unwrap_or_default()))
+            .bind(i64::from(filter.skip_outcomes))
+            .bind(i64::from(filter.refuted_failed))
+    };
+    let count: i64 = read!(store, query(), fetch_one);
     Ok(count.cast_unsigned())
 }
 
@@ -172,19 +169,21 @@ pub async fn count_unended(store: &Store) -> Result<u64, Error> {
 
 /// Returns the number of this machine's tasks in each state that has some.
 pub async fn count_by_state(store: &Store) -> Result<Vec<(State, u64)>, Error> {
-    let query = sqlx::query_as::<_, (State, i64)>(COUNT_BY_STATE).bind(store.machine());
-    let counted = read!(store, query, fetch_all).into_iter();
+    let query = || sqlx::query_as::<_, (State, i64)>(COUNT_BY_STATE).bind(store.machine());
+    let counted = read!(store, query(), fetch_all).into_iter();
     Ok(counted.map(|(state, count)| (state, count.cast_unsigned())).collect())
 }
 
 /// Returns at most `limit` ids that begin with `start`, newest task first; of one caller if it is given.
 pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -> Result<Vec<String>, Error> {
     let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    let query = sqlx::query_scalar(IDS)
-        .bind(caller.unwrap_or_default())
-        .bind(format!("{plain}%"))
-        .bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || {
+        sqlx::query_scalar(IDS)
+            .bind(caller.unwrap_or_default())
+            .bind(format!("{plain}%"))
+            .bind(i64::from(limit))
+    };
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the ids of the tasks with the caller, the folder and the text of this one, this one included, in the order of their

@@ -40,8 +40,8 @@ pub fn held_by(hub: &str) -> Option<&str> {
 
 /// Returns the first `limit` queued tasks of this machine, with the first 400 characters of their texts.
 pub async fn offered(store: &Store, limit: u32) -> Result<Vec<Task>, Error> {
-    let query = sqlx::query_as(OFFERED).bind(store.machine()).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(OFFERED).bind(store.machine()).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Claims one queued task of this machine for a worker. `None` when it is not queued with this fence any more.

@@ -81,7 +81,12 @@ async fn what_was_acknowledged_survives_a_kill() {
     }
 }
 
-/// Adds one in the row of a counter, and again and again ends every connection of the database.
+/// Reads the row of a counter.
+async fn read_counter(store: &Store, counter: i64) -> Result<i64, Error> {
+    Ok(read!(store, sqlx::query_scalar("SELECT n FROM counters WHERE id = $1").bind(counter), fetch_one))
+}
+
+/// Adds one in the row of a counter and reads it, and again and again ends every connection of the database.
 async fn count_while_connections_are_cut(store: &Store, cutter: &Store, counter: i64) {
     for n in 0..30 {
         let added: Result<(), Error> = change!(store, counter, |connection, counter| {
@@ -89,6 +94,7 @@ async fn count_while_connections_are_cut(store: &Store, cutter: &Store, counter:
             add.execute(connection).await.map(drop)
         });
         added.unwrap();
+        assert_eq!(read_counter(store, counter).await.unwrap(), n + 1);
         if n % 6 == counter % 6 {
             // The server may be about to restart.
             if let Ok(mut connection) = cutter.read().await {
@@ -100,7 +106,7 @@ async fn count_while_connections_are_cut(store: &Store, cutter: &Store, counter:
 }
 
 #[tokio::test]
-async fn a_change_whose_connection_is_cut_is_made_once() {
+async fn a_change_and_a_read_whose_connection_is_cut_are_made_once() {
     let Some(postgres) = Postgres::start() else { return };
     let (store, cutter) = (postgres.store("cut").await, postgres.another_hub("postgres"));
     let made: Result<(), Error> = change!(store, (), |connection, ()| {

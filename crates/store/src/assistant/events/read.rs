@@ -130,8 +130,8 @@ pub async fn sources(
     after: &(Millis, String),
     limit: u32,
 ) -> Result<Vec<(EventView, String)>, Error> {
-    let query = sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
-    let rows = read!(store, query, fetch_all);
+    let query = || sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
+    let rows = read!(store, query(), fetch_all);
     let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get("source")?));
     Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
 }
@@ -184,18 +184,21 @@ pub async fn occurrences(
     until: Millis,
     limit: u32,
 ) -> Result<Vec<OccurrenceRow>, Error> {
-    let query = sqlx::query_as(OCCURRENCES).bind(event).bind(from).bind(until).bind(i64::from(limit));
-    Ok(read!(store, query, fetch_all))
+    let query = || sqlx::query_as(OCCURRENCES).bind(event).bind(from).bind(until).bind(i64::from(limit));
+    Ok(read!(store, query(), fetch_all))
 }
 
 /// Returns the occurrences that start in a window, by start.
 pub async fn window(store: &Store, window: &Window) -> Result<Vec<EventOccurrenceRow>, Error> {
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
-    let query = sqlx::query_scalar(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
-    let query = match &window.user {
-        Some(user) => query.bind(user),
-        None => query,
+    let query = || {
+        let query = sqlx::query_scalar(text).bind(window.from).bind(window.until);
+        let query = query.bind(i64::from(window.limit));
+        match &window.user {
+            Some(user) => query.bind(user),
+            None => query,
+        }
     };
-    let found: String = read!(store, query, fetch_one);
+    let found: String = read!(store, query(), fetch_one);
     PackedRowReader::rows(&found, EventOccurrenceRow::unpack)
 }
