@@ -72,10 +72,10 @@ fn assert_strict(path: &str, page: &Answer) {
     assert_eq!(
         page.header("content-security-policy"),
         format!(
-            "default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; font-src 'self'; img-src 'self' data:; \
+            "default-src 'none'; style-src 'self' 'sha256-{digest}'; script-src 'self'; font-src 'self'; img-src 'self' data:; \
              connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         ),
-        "{path}: the policy allows the style sheet that the page has, and no other"
+        "{path}: the policy allows the style that the page has, and no other within it"
     );
     assert_eq!(page.header("cache-control"), "no-store", "{path}");
     assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");

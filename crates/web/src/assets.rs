@@ -1,21 +1,23 @@
-//! The style sheet, the script, the font and the icon, which are compiled in. The names of all but the style sheet contain a
-//! hash of their content, so that a browser may keep them for ever.
+//! The style sheets, the script, the font and the icon, which are compiled in. The name of each served file contains a hash
+//! of its content, so that a browser may keep it for ever.
 //!
-//! Each page contains the style sheet: a browser paints nothing without it, and a second request took half of the time to
-//! the first paint (`docs/performance.md`).
+//! Each page contains the style sheet of its frame, so that a browser paints the frame before it has loaded the other one
+//! (`docs/performance.md`).
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use axum::Router;
-use axum::http::header;
-use axum::response::IntoResponse;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::compression;
 use adjutant_base::text::hex;
 
 /// The folder of the served files.
@@ -27,14 +29,20 @@ pub(super) struct Asset {
     pub(super) path: String,
     kind: &'static str,
     bytes: Cow<'static, [u8]>,
+    /// The bytes in gzip, for a text, from the first request on.
+    compressed: OnceLock<Option<Vec<u8>>>,
 }
 
-/// The style sheet of every page. It names the font by its path.
-pub(super) static STYLE: LazyLock<String> =
-    LazyLock::new(|| include_str!("../static/style.css").replace("inter.woff2", &FONT.path));
-/// The source of style that a page's policy allows: this sheet (Content Security Policy 3, section 2.3.1).
-pub(super) static STYLE_SOURCE: LazyLock<String> =
-    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE.as_bytes()))));
+/// The style sheet of the frame. It names the font by its path.
+pub(super) static FRAME_STYLE: LazyLock<String> =
+    LazyLock::new(|| include_str!("../static/frame.css").replace("inter.woff2", &FONT.path));
+/// The source of style within a page that its policy allows: this sheet (Content Security Policy 3, section 2.3.1).
+pub(super) static FRAME_STYLE_SOURCE: LazyLock<String> =
+    LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(FRAME_STYLE.as_bytes()))));
+/// The style sheet of what the frame surrounds.
+pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("style", "css", "text/css; charset=utf-8", include_bytes!("../static/style.css").as_slice())
+});
 /// A part of Inter; `static/inter-license.txt` says which, and its licence.
 pub(super) static FONT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("inter", "woff2", "font/woff2", &include_bytes!("../static/inter.woff2")[..])
@@ -68,18 +76,31 @@ impl Asset {
     fn new(stem: &str, extension: &str, kind: &'static str, bytes: impl Into<Cow<'static, [u8]>>) -> Self {
         let bytes = bytes.into();
         let hash = &hex::sha256(&*bytes)[..12];
-        Self { path: format!("{FOLDER}{stem}-{hash}.{extension}"), kind, bytes }
+        Self { path: format!("{FOLDER}{stem}-{hash}.{extension}"), kind, bytes, compressed: OnceLock::new() }
+    }
+
+    /// Returns the bytes in gzip; `None` for what is compressed already, and for the small icons.
+    fn compressed(&self) -> Option<&[u8]> {
+        if !self.kind.starts_with("text/") {
+            return None;
+        }
+        self.compressed
+            .get_or_init(|| compression::compressed(&self.bytes, Compression::best()).ok())
+            .as_deref()
     }
 }
 
 pub(super) fn router() -> Router {
-    [&FONT, &SCRIPT, &ICON, &ICON_PENDING, &MANIFEST].into_iter().fold(Router::new(), |router, asset| {
-        let asset: &'static Asset = asset;
-        router.route(&asset.path, get(move || async move { respond(asset) }))
-    })
+    [&STYLE, &FONT, &SCRIPT, &ICON, &ICON_PENDING, &MANIFEST].into_iter().fold(
+        Router::new(),
+        |router, asset| {
+            let asset: &'static Asset = asset;
+            router.route(&asset.path, get(move |headers: HeaderMap| async move { respond(asset, &headers) }))
+        },
+    )
 }
 
-fn respond(asset: &'static Asset) -> impl IntoResponse {
+fn respond(asset: &'static Asset, request: &HeaderMap) -> Response {
     let headers = [
         (header::CONTENT_TYPE, asset.kind),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
@@ -87,5 +108,10 @@ fn respond(asset: &'static Asset) -> impl IntoResponse {
         // An icon that is opened directly is a document, which must not be able to act either.
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
     ];
-    (headers, &*asset.bytes)
+    let Some(compressed) = asset.compressed() else { return (headers, &*asset.bytes).into_response() };
+    let vary = [(header::VARY, "Accept-Encoding")];
+    if !compression::accepts_gzip(request) {
+        return (headers, vary, &*asset.bytes).into_response();
+    }
+    (headers, vary, [(header::CONTENT_ENCODING, "gzip")], compressed).into_response()
 }

@@ -73,16 +73,16 @@ pub(super) const INBOX: &str = "/";
 /// The characters that a path encodes: all but letters, digits, the marks of RFC 3986 (section 2.3) and `/`.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// Every page's policy: only the hub's own files and the one style sheet, and no frames.
+/// Every page's policy: only the hub's own files and the style of the frame within the page, and no frames.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; style-src {}; script-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; \
+        "default-src 'none'; style-src 'self' {}; script-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; \
          manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        assets::STYLE_SOURCE.as_str()
+        assets::FRAME_STYLE_SOURCE.as_str()
     )
 });
 
-static STYLE: LazyLock<Value> = LazyLock::new(|| Value::from_safe_string(assets::STYLE.clone()));
+static FRAME_STYLE: LazyLock<Value> = LazyLock::new(|| Value::from_safe_string(assets::FRAME_STYLE.clone()));
 
 static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(|| {
     let mut templates = Environment::new();
@@ -259,7 +259,8 @@ fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failur
         operates => may(Act::Operate),
         pending,
         version => env!("CARGO_PKG_VERSION"),
-        style => STYLE.clone(),
+        frame_style => FRAME_STYLE.clone(),
+        style => assets::STYLE.path.as_str(),
         script => assets::SCRIPT.path.as_str(),
         icon => if pending == 0 { &assets::ICON } else { &assets::ICON_PENDING }.path.as_str(),
         manifest => assets::MANIFEST.path.as_str(),

@@ -778,9 +778,9 @@ const paint = () => {
   painted = true;
   date(document);
 };
-// A hidden page is never painted.
+// A hidden page is never painted. In the second frame, because the browser still draws the first one when it calls for it.
 if (document.hidden) paint();
-else requestAnimationFrame(() => setTimeout(paint));
+else requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(paint)));
 for (const week of document.querySelectorAll("[data-opens-at]")) week.scrollTop = week.dataset.opensAt;
 for (const log of document.querySelectorAll("[data-log]")) log.scrollTop = log.scrollHeight;
 // A conversation opens at its end.

@@ -182,6 +182,7 @@ impl Console {
         let text = redact_between(&text, "/static/app-", ".js", "[hash]", 12);
         let text = redact_between(&text, "/static/inter-", ".woff2", "[hash]", 12);
         let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
+        let text = redact_between(&text, "/static/style-", ".css", "[hash]", 12);
         let text = redact_between(&text, "/static/manifest-", ".webmanifest", "[hash]", 12);
         let text = redact_between(&text, "title=\"sha256:", "\"", "[digest]", 64);
         let text = redact_between(&text, ">sha256:", "…</code>", "[digest]", 12);

@@ -25,16 +25,19 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     let now = SystemTime::now();
     // Calendars, sessions and activity are for those who operate the hub.
     let operates = app.may(Act::Operate);
-    let failed = if operates { failed_notifications(&app, now).await? } else { Vec::new() };
-    let threads = if operates { threads::running(&app).await? } else { Vec::new() };
-    let open = questions::open(&app).await?;
-    let (delegated, running_count) = tasks::running(&app).await?;
+    // At the same time, because each read waits for a connection of its own.
+    let (failed, threads, open, (delegated, running_count), lines) = tokio::try_join!(
+        async { if operates { failed_notifications(&app, now).await } else { Ok(Vec::new()) } },
+        async { if operates { threads::running(&app).await } else { Ok(Vec::new()) } },
+        questions::open(&app),
+        tasks::running(&app),
+        async { if operates { timeline::recent(&app).await } else { Ok(Vec::new()) } },
+    )?;
     let mut running = Vec::new();
     for one in &delegated {
         let last = task::last_line(&app, &one.id).await?;
         running.push(context! { last, ..tasks::row(one) });
     }
-    let lines = if operates { timeline::recent(&app).await? } else { Vec::new() };
     let setup = (operates && timeline::is_first_run(&lines)).then(|| {
         context! {
             connected => !app.clients.all().is_empty() || timeline::has_toolset(&lines),

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
+use futures::future::try_join_all;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
@@ -102,14 +103,14 @@ pub(crate) async fn set_availability(
 /// answers that can be undone, and the user's availability.
 pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
     let found = app.questions.pending(None, INBOX_ROWS).await.map_err(Failure::internal)?;
-    let mut questions = Vec::new();
-    for (listed, row) in found.questions.iter().zip(rows(app, &found.questions)) {
-        // A list may redact texts, so the whole question is read.
-        let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
+    // A list may redact texts, so the whole questions are read.
+    let whole = found.questions.iter().map(|listed| app.questions.get(&listed.ticket));
+    let whole = try_join_all(whole).await.map_err(Failure::internal)?;
+    let questions = whole.iter().zip(rows(app, &found.questions)).map(|(question, row)| {
         let decides = app.questions.viewer().decides(&question.addressee);
-        let form = question::inline_form(&question);
-        questions.push(context! { ..context! { decides, form }, ..view::inline(&question), ..row });
-    }
+        let form = question::inline_form(question);
+        context! { ..context! { decides, form }, ..view::inline(question), ..row }
+    });
     let now = millis(SystemTime::now());
     let held = app.questions.held(INBOX_ROWS).await.map_err(Failure::internal)?;
     let held = held.iter().filter_map(|question| {
@@ -123,7 +124,7 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
         risky.map_err(Failure::internal)?.total > 0
     };
     Ok(context! {
-        questions,
+        questions => questions.collect::<Vec<_>>(),
         lacks_passphrase,
         total => found.total,
         approvals => found.questions.iter().filter(|question| is_approval(app, question)).count(),
