@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::{self, ParseIssue};
 use super::event::{Draft, EventDetails, EventStatus};
@@ -11,10 +11,13 @@ use super::users::audit;
 use super::{Assistant, Calendar, Error, Event, EventId, Occurrence, UserId};
 use adjutant_base::events::Event as HubEvent;
 use adjutant_base::text::hex;
-use adjutant_store::assistant::events::{self, Changed, EventChange, EventRow, Window};
+use adjutant_store::assistant::events::{self, Changed, EventChange, EventOccurrenceRow, EventRow, Window};
 
 /// Events in one transaction.
 const BATCH_SIZE: usize = 1024;
+
+/// The age of an event that is listed as running.
+const MAX_RUNNING: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// Called with the number of events that are done, and of all.
 pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
@@ -81,13 +84,20 @@ impl Assistant {
         let mut found = events::window(&self.store, &window).await?;
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
-        let event_occurrences = found.into_iter().map(|row| {
-            Ok(EventOccurrence {
-                event: rows::event(row.event)?,
-                occurrence: rows::occurrence(row.occurrence),
-            })
-        });
-        Ok((event_occurrences.collect::<Result<_, Error>>()?, more))
+        Ok((found.into_iter().map(event_occurrence).collect::<Result<_, _>>()?, more))
+    }
+
+    /// Returns at most `limit` of what a user has at an instant and that started before it, by start. An event of more than
+    /// a year is left out after its first.
+    pub async fn running(
+        &self,
+        user: &UserId,
+        at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<EventOccurrence>, Error> {
+        let from = at.saturating_sub(MAX_RUNNING).unwrap_or(at);
+        let found = events::running(&self.store, user.as_str(), millis(from), millis(at), limit).await?;
+        found.into_iter().map(event_occurrence).collect()
     }
 
     /// Returns at most `limit` events of a user by their first start, after the event `after`, each with its component: a
@@ -318,4 +328,8 @@ fn add_single_occurrence(draft: &mut Draft) {
             adjusted: false,
         });
     }
+}
+
+fn event_occurrence(row: EventOccurrenceRow) -> Result<EventOccurrence, Error> {
+    Ok(EventOccurrence { event: rows::event(row.event)?, occurrence: rows::occurrence(row.occurrence) })
 }

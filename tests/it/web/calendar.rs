@@ -117,6 +117,73 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
 }
 
 #[test]
+fn an_event_of_several_days_is_in_each_of_them() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = Home::new();
+    let zone = jiff::tz::TimeZone::get("Europe/Berlin").unwrap();
+    // The page has seven days from today.
+    let today = jiff::Timestamp::now().to_zoned(zone).date();
+    let day = |days: i64| today.checked_add(jiff::ToSpan::days(days)).unwrap();
+    let whole = |title: &str, from: i64, until: i64| {
+        let [from, until] = [from, until].map(|days| day(days).strftime("%Y%m%d").to_string());
+        format!(
+            "BEGIN:VEVENT\r\nUID:{title}\r\nDTSTART;VALUE=DATE:{from}\r\nDTEND;VALUE=DATE:{until}\r\nSUMMARY:{title}\r\nEND:VEVENT\r\n"
+        )
+    };
+    let timed = |title: &str, from: (i64, &str), until: (i64, &str)| {
+        let [from, until] =
+            [from, until].map(|(days, time)| format!("{}T{time}00", day(days).strftime("%Y%m%d")));
+        format!(
+            "BEGIN:VEVENT\r\nUID:{title}\r\nDTSTART:{from}\r\nDTEND:{until}\r\nSUMMARY:{title}\r\nEND:VEVENT\r\n"
+        )
+    };
+    let events = [
+        whole("Ended", -5, 0),
+        whole("Leave", -40, 2),
+        whole("Fair", 1, 4),
+        timed("Move", (4, "2200"), (5, "0200")),
+        timed("Shift", (5, "1800"), (6, "0000")),
+        timed("Hike", (2, "0900"), (4, "1700")),
+    ];
+    home.write("days.ics", format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{}END:VCALENDAR\r\n", events.concat()));
+    for arguments in [
+        &["users", "add", "Ann", "--id", "ann", "--time-zone", "Europe/Berlin", "--email", "ann@example.org"]
+            [..],
+        &["events", "import", "ann", "days.ics"],
+    ] {
+        let done = home.run(arguments, "");
+        assert!(done.status.success(), "{done}");
+    }
+    let hub = Serving::open_hub(&home);
+    browser.set_window(1280, 900, false);
+    browser.open(&hub.url("/calendar"));
+    let all_day = "[...document.querySelectorAll('.days li')].map((one) => [...one.querySelectorAll('a.all-day')].map((one) => one.textContent).join())";
+    assert_eq!(
+        browser.evaluate(all_day),
+        json!(["Leave", "Leave,Fair", "Fair,Hike", "Fair,Hike", "Hike", "", ""])
+    );
+    // The parts of an event in two nights: from 22:00 to the end of the day, and from its start to 02:00.
+    let parts = "[...document.querySelectorAll('.week svg a')].filter((one) => one.textContent.includes('Move')).map((one) => one.firstChild.getAttribute('y') + ' ' + one.firstChild.getAttribute('height')).join()";
+    assert_eq!(browser.evaluate(parts), json!("1056.0 96.0,0.0 96.0"));
+    let shown = |days: i64| day(days).strftime("%a %-d %b").to_string();
+    let rows = "[...document.querySelectorAll('.agenda > li')].map((one) => one.querySelector('time').textContent + ' ' + one.querySelector('strong').textContent)";
+    assert_eq!(
+        browser.evaluate(rows),
+        json!([
+            format!("all day until {} Leave", shown(1)),
+            format!("all day until {} Fair", shown(3)),
+            format!("09:00–{} 17:00 Hike", shown(4)),
+            format!("22:00–{} 02:00 Move", shown(5)),
+            "18:00–00:00 Shift".to_owned(),
+        ])
+    );
+    // Each of them leads to its row.
+    let rows = "[...document.querySelectorAll('.week a')].every((one) => document.querySelector(`.agenda ${one.getAttribute('href')}`))";
+    assert_eq!(browser.evaluate(rows), json!(true));
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn the_week_page_is_accessible_and_fits_every_width() {
     let Some(mut browser) = Browser::start() else { return };
     let Some(axe) = axe() else { return };

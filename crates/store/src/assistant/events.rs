@@ -4,7 +4,8 @@ mod read;
 mod upsert;
 
 pub use read::{
-    SourceRow, VersionRow, Window, get, occurrence, occurrences, series, source, sources, versions, window,
+    EventOccurrenceRow, SourceRow, VersionRow, Window, get, occurrence, occurrences, running, series, source,
+    sources, versions, window,
 };
 pub use upsert::{Changed, EventChange, EventRow, add_occurrences, put, remove};
 
@@ -56,4 +57,5 @@ pub(super) const STATEMENTS: &[&str] = &[
     read::VERSIONS,
     read::WINDOW,
     read::WINDOW_OF,
+    read::RUNNING_OF,
 ];

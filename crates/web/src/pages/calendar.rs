@@ -28,6 +28,8 @@ use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, User
 const DAYS: i32 = 7;
 /// Maximum events of one page.
 const MAX_EVENTS: u32 = 500;
+/// The form of a day that has no heading.
+const DAY: &str = "%a %-d %b";
 /// Maximum users to choose from.
 pub(super) const MAX_USERS: u32 = 200;
 /// The actor in the audit.
@@ -151,8 +153,11 @@ async fn render(
     let before = first.checked_sub(DAYS.days()).map_err(|_| outside())?;
     let (start, end) = (midnight(first)?, midnight(after)?);
     let span = Span { user: Some(user.id.clone()), from: start, until: end };
-    let (event_occurrences, more) =
+    let (found, more) =
         app.assistant.event_occurrences(&span, MAX_EVENTS).await.map_err(Failure::internal)?;
+    let mut event_occurrences =
+        app.assistant.running(&user.id, start, MAX_EVENTS).await.map_err(Failure::internal)?;
+    event_occurrences.extend(found);
     // Notifications of these events may be due before the first day.
     let early = start.saturating_sub((14 * 24).hours()).map_err(Failure::internal)?;
     let due = Due { user: Some(user.id.clone()), status: None, from: early, until: end };
@@ -165,12 +170,13 @@ async fn render(
     let mut list: Vec<Value> = Vec::new();
     for date in &days {
         let mut rows = Vec::new();
-        let of_day = event_occurrences.iter().enumerate();
-        let of_day = of_day.filter(|(_, one)| zone.civil(one.occurrence.starts_at).date() == *date);
+        // Under its first day that is shown.
+        let first_shown = |one: &EventOccurrence| zone.civil(one.occurrence.starts_at).date().max(first);
+        let of_day = event_occurrences.iter().enumerate().filter(|(_, one)| first_shown(one) == *date);
         for (number, event_occurrence) in of_day {
             let key = (event_occurrence.event.id.as_str(), event_occurrence.occurrence.key.as_str());
             let notifications = by_occurrence.get(&key).map(Vec::as_slice).unwrap_or_default();
-            let values = event(app, event_occurrence, notifications, zone).await?;
+            let values = event(app, event_occurrence, notifications, zone, *date).await?;
             rows.push(context! { number, ..values });
         }
         let is_today = zone.civil(now).date() == *date;
@@ -218,9 +224,9 @@ async fn event(
     event_occurrence: &EventOccurrence,
     notifications: &[&Notification],
     zone: &Zone,
+    date: Date,
 ) -> Result<Value, Failure> {
     let EventOccurrence { event, occurrence } = event_occurrence;
-    let clock = |at: Timestamp| zone.civil(at).strftime("%H:%M").to_string();
     let shown = notifications.iter().filter(|one| is_shown(one.status));
     let notifications: Vec<Value> =
         shown.map(|one| notification_row(one, occurrence.starts_at, zone)).collect();
@@ -231,11 +237,7 @@ async fn event(
     }
     Ok(context! {
         title => if event.title.is_empty() { "An event" } else { event.title.as_str() },
-        when => if event.details.when.all_day {
-            "all day".to_owned()
-        } else {
-            format!("{}–{}", clock(occurrence.starts_at), clock(occurrence.ends_at))
-        },
+        when => when(event_occurrence, zone, date),
         stamp => occurrence.starts_at.to_string(),
         location => &event.details.location,
         status => event.status.name(),
@@ -244,6 +246,24 @@ async fn event(
         notifications,
         no_notification,
     })
+}
+
+/// Returns the time of an event for its row below the heading of `date`; other days are named.
+fn when(EventOccurrence { event, occurrence }: &EventOccurrence, zone: &Zone, date: Date) -> String {
+    let last = week_chart::last_day(occurrence, zone);
+    if event.details.when.all_day {
+        return if last > date {
+            format!("all day until {}", last.strftime(DAY))
+        } else {
+            "all day".to_owned()
+        };
+    }
+    let clock = |at: Timestamp, day: Date| {
+        let time = zone.civil(at).strftime("%H:%M");
+        if day == date { time.to_string() } else { format!("{} {time}", day.strftime(DAY)) }
+    };
+    let start = clock(occurrence.starts_at, zone.civil(occurrence.starts_at).date());
+    format!("{start}–{}", clock(occurrence.ends_at, last))
 }
 
 /// Returns a notification for the row of an event. The heading of the row has the day of the event.

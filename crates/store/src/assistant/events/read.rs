@@ -69,6 +69,8 @@ macro_rules! select_event_occurrences {
 /// Two statements, because each needs a different index.
 pub(super) const WINDOW: &str = select_event_occurrences!("");
 pub(super) const WINDOW_OF: &str = select_event_occurrences!(" AND o.user_id = $4");
+/// The occurrences of the window that end after it.
+pub(super) const RUNNING_OF: &str = select_event_occurrences!(" AND o.user_id = $4 AND o.ends_at > $2");
 
 /// The filter of a list of occurrences.
 #[derive(Clone, Debug)]
@@ -190,7 +192,26 @@ pub async fn occurrences(
 
 /// Returns the occurrences that start in a window, by start.
 pub async fn window(store: &Store, window: &Window) -> Result<Vec<EventOccurrenceRow>, Error> {
-    let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
+    select(store, if window.user.is_some() { WINDOW_OF } else { WINDOW }, window).await
+}
+
+/// Returns at most `limit` occurrences of a user that start from `from` to before `at` and end after `at`, by start.
+pub async fn running(
+    store: &Store,
+    user: &str,
+    from: Millis,
+    at: Millis,
+    limit: u32,
+) -> Result<Vec<EventOccurrenceRow>, Error> {
+    let window = Window { user: Some(user.to_owned()), from, until: at, limit };
+    select(store, RUNNING_OF, &window).await
+}
+
+async fn select(
+    store: &Store,
+    text: &'static str,
+    window: &Window,
+) -> Result<Vec<EventOccurrenceRow>, Error> {
     let query = || {
         let query = sqlx::query_scalar(text).bind(window.from).bind(window.until);
         let query = query.bind(i64::from(window.limit));

@@ -2,13 +2,13 @@
 //! notification. Gives numbers for the template; the list next to the chart says the same in words. Places from left to
 //! right are percentages of the width, places from top to bottom are pixels.
 
-use jiff::Timestamp;
 use jiff::civil::{Date, Time};
+use jiff::{SignedDuration, Timestamp};
 use minijinja::{Value, context};
 
 use adjutant_assistant::events::EventOccurrence;
 use adjutant_assistant::notification::Status;
-use adjutant_assistant::{Notification, User};
+use adjutant_assistant::{Notification, Occurrence, User, Zone};
 
 const HOUR: f64 = 48.0;
 const HEIGHT: f64 = 24.0 * HOUR;
@@ -23,6 +23,8 @@ const WITH_TIME: f64 = 34.0;
 /// The height of one line of a box, and the most lines of a title.
 const LINE: f64 = 16.0;
 const MAX_LINES: f64 = 4.0;
+/// The length from which an event is above the hours.
+const WHOLE_DAY: SignedDuration = SignedDuration::from_hours(24);
 /// Maximum events next to each other; further ones share the last lane.
 const MAX_LANES: usize = 4;
 /// The position, in pixels, at which the chart opens in a week without the present.
@@ -60,6 +62,13 @@ impl Shape {
     }
 }
 
+/// Returns the last day of an occurrence on a clock. A day that it ends with has no part of it.
+pub(super) fn last_day(occurrence: &Occurrence, zone: &Zone) -> Date {
+    let (start, end) = (zone.civil(occurrence.starts_at), zone.civil(occurrence.ends_at));
+    let ends_before = end.time() == Time::midnight() && end.date() > start.date();
+    if ends_before { end.date().yesterday().unwrap_or(end.date()) } else { end.date() }
+}
+
 /// Draws these days.
 pub(super) fn draw(
     days: &[Date],
@@ -89,13 +98,20 @@ pub(super) fn draw(
 
     let (mut columns, mut bars, mut first) = (Vec::new(), Vec::new(), MORNING);
     for (day, date) in days.iter().enumerate() {
-        let of_day = |one: &&EventOccurrence| zone.civil(one.occurrence.starts_at).date() == *date;
+        let starts_here = |one: &EventOccurrence| zone.civil(one.occurrence.starts_at).date() == *date;
+        let is_of_day = |one: &&EventOccurrence| {
+            zone.civil(one.occurrence.starts_at).date() <= *date && last_day(&one.occurrence, zone) >= *date
+        };
         let (all_day, timed): (Vec<_>, Vec<_>) =
-            event_occurrences.iter().filter(of_day).partition(|one| one.event.details.when.all_day);
+            event_occurrences.iter().filter(is_of_day).partition(|one| {
+                let length = one.occurrence.ends_at.duration_since(one.occurrence.starts_at);
+                one.event.details.when.all_day || length >= WHOLE_DAY
+            });
         let number_of =
             |one: &EventOccurrence| event_occurrences.iter().position(|other| std::ptr::eq(one, other));
         let span = |one: &&EventOccurrence| {
-            let from = y(zone.civil(one.occurrence.starts_at).time()).min(HEIGHT - MIN_HEIGHT);
+            let start = if starts_here(one) { y(zone.civil(one.occurrence.starts_at).time()) } else { 0.0 };
+            let from = start.min(HEIGHT - MIN_HEIGHT);
             let to =
                 place(one.occurrence.ends_at).filter(|(same, _)| *same == day).map_or(HEIGHT, |(_, to)| to);
             (from, to.max(from + MIN_HEIGHT))
@@ -106,7 +122,7 @@ pub(super) fn draw(
         {
             first = first.min(*from);
             let lane_width = width * EVENTS / number(count);
-            let has_time = to - from >= WITH_TIME;
+            let has_time = starts_here(one) && to - from >= WITH_TIME;
             let lines = ((to - from) / LINE).floor() - f64::from(u8::from(has_time));
             bars.push(context! {
                 x => x(day) + lane_width * number(lane), y => from, width => lane_width, height => to - from,
@@ -120,7 +136,7 @@ pub(super) fn draw(
             x => x(day), middle => x(day) + width / 2.0, weekday => date.strftime("%a").to_string(),
             date => date.strftime("%-d %b").to_string(),
             today => today.is_some_and(|(today, _)| today == day),
-            all_day => all_day.iter().map(|one| one.event.title.clone()).collect::<Vec<_>>(),
+            all_day => all_day.iter().map(|one| context! { title => &one.event.title, number => number_of(one) }).collect::<Vec<_>>(),
         });
     }
     let marks: Vec<Value> = notifications
