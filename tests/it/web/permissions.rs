@@ -166,6 +166,9 @@ fn approvals_that_are_answered_together_are_counted_on_the_button() {
     assert_eq!(browser.evaluate(button), json!("Answer 1 approval false"));
     browser.click(".ask:nth-of-type(2) .option");
     assert_eq!(browser.evaluate(button), json!("Answer 2 approvals false"));
+    let red =
+        "[...document.querySelectorAll('.ask:nth-of-type(2) .option.danger')].map((one) => one.textContent)";
+    assert_eq!(browser.evaluate(red), json!(["Deny", "Never allow: command make docs"]), "what denies looks like it");
     for (hook, path) in [first, second] {
         answer(&console, &path, DENY);
         assert_eq!(behavior(&hook.decision()), "deny");

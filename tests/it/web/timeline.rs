@@ -103,7 +103,7 @@ fn the_access_page_lists_rules_tokens_and_users() {
 #[test]
 fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
     let console = Console::new();
-    console.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
+    console.home.write("other/config.toml", "grace_seconds = 3\n[http]\ntls_names = []\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
     let page = console.get("/settings").body;
     let of = |page: &str, key: &str| {
         let row =
@@ -128,6 +128,9 @@ fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
             && of(&page, "grace_seconds").contains("config.toml")
     );
     assert!(of(&page, "home").contains(">flag</span> <code>--home"));
+    // Nobody set the one list, and somebody set the other to nothing.
+    assert!(of(&page, "http.behind_tls_proxy").contains(">not set<"), "{page}");
+    assert!(of(&page, "http.tls_names").contains("<code>[]</code>"), "{page}");
     assert!(of(&page, "clients.codex").contains("prompts"));
     assert!(of(&page, "notifications.mail").contains("set, not shown"));
     assert!(!page.contains("sesame") && !page.contains("a-hidden-topic"), "{page}");

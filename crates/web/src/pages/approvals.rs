@@ -85,7 +85,9 @@ async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure>
             message => Value::from_safe_string(markdown::html(&question.message)),
             hidden_characters => escape_invisible::count_invisible(&question.message)
                 + escape_invisible::count_invisible(&question.title),
-            options => options.iter().map(|option| option.label.clone()).collect::<Vec<_>>(),
+            options => options.iter().map(|option| {
+                context! { label => &option.label, denies => question.denials.contains(&option.value) }
+            }).collect::<Vec<_>>(),
             ..row
         });
     }

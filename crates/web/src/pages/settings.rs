@@ -95,9 +95,10 @@ fn row(setting: &Setting, key: &str) -> Value {
     };
     let is_size = key.ends_with("_bytes");
     let size = setting.value.parse().ok().filter(|_| is_size).map(number_format::size);
-    let value = match setting.value.as_str() {
-        "\"\"" | "[]" => "",
-        value => value,
+    // A default may have no value; an empty one that somebody wrote is shown as it is.
+    let value = match (&setting.from, setting.value.as_str()) {
+        (Origin::Default, "\"\"" | "[]") => "",
+        (_, value) => value,
     };
     context! { id => &setting.key, key, value, size, from, detail, about => setting.about }
 }
