@@ -227,22 +227,36 @@ impl Agents {
         }))
     }
 
-    /// Returns the ids of the tasks that workers hold and have not reported on for too long, oldest first.
+    /// Returns the ids of the tasks that workers hold and have not reported on for too long, and of those that revoked workers
+    /// hold, oldest first.
     pub async fn tasks_of_lost_workers(&self) -> Result<Vec<String>, Error> {
         let expired = tasks::expired(&self.context.store, now()).await?;
         Ok(expired.into_iter().map(|row| row.id).collect())
     }
 
-    /// Puts a task of a worker that has not reported for `lost_after` back into the queue, or ends it as lost where the
-    /// agent was started, because a run that started is never run again by itself. A task on which the worker reported
-    /// since then stays. No request about the task may be carried out meanwhile, because both use its folder.
-    pub async fn settle_task_of_lost_worker(&self, task: &str, lost_after: Duration) -> Result<(), Error> {
+    /// Puts a task of a worker that is revoked, or has not reported for `lost_after`, back into the queue, or ends it as lost
+    /// where the agent was started, because a run that started is never run again by itself. A task on which the worker
+    /// reported since then stays, and without `lost_after` each task of a worker that is not revoked. No request about the
+    /// task may be carried out meanwhile, because both use its folder.
+    pub async fn settle_task_of_lost_worker(
+        &self,
+        task: &str,
+        lost_after: Option<Duration>,
+    ) -> Result<(), Error> {
         let context = &*self.context;
         let Some(row) = tasks::get(&context.store, task).await? else { return Ok(()) };
         let Some(worker) = row.hub.as_deref().and_then(tasks::held_by) else { return Ok(()) };
-        if row.state != State::Running || row.lease_until.is_none_or(|end| end >= now()) {
+        if row.state != State::Running {
             return Ok(());
         }
+        let known = workers::get(&context.store, worker).await?;
+        let reason = match lost_after {
+            _ if known.as_ref().is_some_and(|known| known.revoked_at.is_some()) => "is revoked".to_owned(),
+            Some(lost_after) if row.lease_until.is_some_and(|end| end < now()) => {
+                format!("has not reported for {} s", lost_after.as_secs())
+            }
+            Some(_) | None => return Ok(()),
+        };
         let lease = row.lease();
         forget(context, &row).await;
         if tasks::release(&context.store, &lease).await? {
@@ -250,11 +264,8 @@ impl Agents {
             context.wake.notify_one();
             context.queued.notify_one();
         } else {
-            let known = workers::get(&context.store, worker).await?;
             let worker = known.map_or_else(|| worker.to_owned(), |known| known.name);
-            let seconds = lost_after.as_secs();
-            let detail =
-                format!("{worker} has not reported for {seconds} s; how far the agent came is unknown");
+            let detail = format!("{worker} {reason}; how far the agent came is unknown");
             let failure = Some(FailureReport { class: "lost".to_owned(), detail });
             let report = RunReport { worker: Some(worker), is_uncounted: true, ..RunReport::default() };
             let outcome = rows::json(&Outcome { failure, report, ..Outcome::new(Ending::Lost) });

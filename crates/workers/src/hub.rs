@@ -286,7 +286,7 @@ impl Hub {
         }
     }
 
-    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub, and after each time in which
+    /// Settles the tasks of lost and of revoked workers. Workers get the whole time after the start of the hub, and after each time in which
     /// the hub had no connection or the database did not answer, because no report reached the database then.
     async fn settle(&self, client: &async_nats::Client) {
         let lost_after = self.config.lost_after;
@@ -307,9 +307,7 @@ impl Hub {
                     continue;
                 }
             };
-            if since.elapsed() < lost_after {
-                continue;
-            }
+            let lost_after = (since.elapsed() >= lost_after).then_some(lost_after);
             for task in lost {
                 // A request about the task is carried out, so its worker is not lost.
                 let Ok(_reservation) = self.reserve(&task, &self.id) else { continue };

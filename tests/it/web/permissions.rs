@@ -168,7 +168,11 @@ fn approvals_that_are_answered_together_are_counted_on_the_button() {
     assert_eq!(browser.evaluate(button), json!("Answer 2 approvals false"));
     let red =
         "[...document.querySelectorAll('.ask:nth-of-type(2) .option.danger')].map((one) => one.textContent)";
-    assert_eq!(browser.evaluate(red), json!(["Deny", "Never allow: command make docs"]), "what denies looks like it");
+    assert_eq!(
+        browser.evaluate(red),
+        json!(["Deny", "Never allow: command make docs"]),
+        "what denies looks like it"
+    );
     for (hook, path) in [first, second] {
         answer(&console, &path, DENY);
         assert_eq!(behavior(&hook.decision()), "deny");

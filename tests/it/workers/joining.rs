@@ -131,8 +131,18 @@ fn a_worker_joins_with_a_code_once_is_listed_and_revoked() {
             open.log().to_lowercase().contains("authorization violation").then_some(())
         });
 
+        let held = delegate(&fixture, &format!("until-file {}", fixture.folder("gate").display()));
+        wait_for("the run", || {
+            let events = fixture.home.run(["tasks", "logs", &held], "").stdout;
+            events.contains("working").then_some(())
+        });
         let revoked = json_of(&fixture, &["workers", "revoke", row["name"].as_str().unwrap()]);
         assert_eq!(revoked["revoked"], true);
+        // Nobody waits for a worker that no hub answers.
+        let lost = ended(&fixture, &held);
+        assert_eq!(lost["status"], "lost", "{lost:#}");
+        let detail = lost["outcome"]["failure"]["detail"].as_str().unwrap_or_default();
+        assert!(detail.ends_with(" is revoked; how far the agent came is unknown"), "{lost:#}");
         // The code with which systemd does not start it again.
         assert_eq!(wait(&mut worker.child, DEADLINE).code(), Some(2));
         assert!(worker.log().contains("revoked this worker"), "{}", worker.log());

@@ -21,7 +21,10 @@ const CLAIM_FOR: &str = "\
 
 const EXPIRED: &str = select_tasks!(
     "SUBSTR(i.text, 1, 400)",
-    "WHERE t.state = 'running' AND t.hub LIKE 'worker:%' AND t.machine IN ('', $1) AND t.lease_until < $2 ORDER BY t.seq"
+    "WHERE t.state = 'running' AND t.hub LIKE 'worker:%' AND t.machine IN ('', $1) \
+     AND (t.lease_until < $2 \
+          OR EXISTS (SELECT 1 FROM workers w WHERE t.hub = 'worker:' || w.id AND w.revoked_at IS NOT NULL)) \
+     ORDER BY t.seq"
 );
 
 const RELEASE: &str = "\
@@ -70,7 +73,8 @@ pub async fn claim_for_worker(
     })
 }
 
-/// Returns the tasks of this machine that workers hold with leases that ended before `before`, oldest first.
+/// Returns the tasks of this machine that workers hold with leases that ended before `before`, or that revoked workers hold,
+/// oldest first.
 pub async fn expired(store: &Store, before: Millis) -> Result<Vec<Task>, Error> {
     Ok(read!(store, sqlx::query_as(EXPIRED).bind(store.machine()).bind(before), fetch_all))
 }
