@@ -102,30 +102,36 @@ pub(crate) async fn set_availability(
 /// Returns the values of the start page: the first pending questions, each with the answers that need no form, the
 /// answers that can be undone, and the user's availability.
 pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
-    let found = app.questions.pending(None, INBOX_ROWS).await.map_err(Failure::internal)?;
-    // A list may redact texts, so the whole questions are read.
-    let whole = found.questions.iter().map(|listed| app.questions.get(&listed.ticket));
-    let whole = try_join_all(whole).await.map_err(Failure::internal)?;
+    let asked = &app.questions;
+    let pending = async {
+        let found = asked.pending(None, INBOX_ROWS).await?;
+        // A list may redact texts, so the whole questions are read.
+        let whole = try_join_all(found.questions.iter().map(|listed| asked.get(&listed.ticket))).await?;
+        Ok((found, whole))
+    };
+    let risky = async {
+        if asked.has_passphrase() {
+            return Ok(0);
+        }
+        Ok(asked.find_pending("", Some(PendingKind::HighRisk), None, 1).await?.total)
+    };
+    let ((found, whole), held, risky) =
+        tokio::try_join!(pending, asked.held(INBOX_ROWS), risky).map_err(Failure::internal)?;
     let questions = whole.iter().zip(rows(app, &found.questions)).map(|(question, row)| {
         let decides = app.questions.viewer().decides(&question.addressee);
         let form = question::inline_form(question);
         context! { ..context! { decides, form }, ..view::inline(question), ..row }
     });
     let now = millis(SystemTime::now());
-    let held = app.questions.held(INBOX_ROWS).await.map_err(Failure::internal)?;
     let held = held.iter().filter_map(|question| {
         let (until, outcome) = question.state.decision()?;
         let left = (until? - now).max(0);
         let decides = app.questions.viewer().decides(&question.addressee);
         Some(context! { ticket => question.ticket.as_str(), title => &question.title, left, decides, outcome => view::outcome(outcome, &question.fields) })
     });
-    let lacks_passphrase = !app.questions.has_passphrase() && {
-        let risky = app.questions.find_pending("", Some(PendingKind::HighRisk), None, 1).await;
-        risky.map_err(Failure::internal)?.total > 0
-    };
     Ok(context! {
         questions => questions.collect::<Vec<_>>(),
-        lacks_passphrase,
+        lacks_passphrase => risky > 0,
         total => found.total,
         approvals => found.questions.iter().filter(|question| is_approval(app, question)).count(),
         held => held.collect::<Vec<_>>(),
