@@ -289,11 +289,14 @@ if (palette) {
     if (event.isComposing) return;
     if (event.key === "Escape" || (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey))) return toggle(event);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    // What is typed at a hit goes on in the field.
+    if (!step && (event.key === "Backspace" || (event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey))) field.focus();
     if (!step) return;
     event.preventDefault();
+    // While the field has the focus, the first hit is the chosen one.
     const links = [...found.querySelectorAll("a, button")];
-    const next = links.indexOf(document.activeElement) + step;
-    (next < 0 ? field : links[Math.min(next, links.length - 1)] ?? field).focus();
+    const next = Math.max(links.indexOf(document.activeElement), 0) + step;
+    (next <= 0 ? field : links[Math.min(next, links.length - 1)] ?? field).focus();
   });
 }
 
@@ -467,6 +470,8 @@ if (answer) {
       button.focus();
       event.preventDefault();
     } else if (key === "r" && recommended && isShortcut(event)) {
+      // Whoever has chosen another option means that one.
+      if (answer.querySelector("[data-digit]:checked:not([data-recommended])")) return;
       recommended.checked = true;
       answer.requestSubmit(confirm);
     } else if (/^[1-9]$/.test(key) && isShortcut(event)) {
@@ -474,7 +479,9 @@ if (answer) {
       if (!input) return;
       if (input.type === "checkbox") input.checked = !input.checked;
       else input.checked = true;
-      input.focus();
+      // The next key is the first letter of words of one's own, and no other shortcut.
+      const own = input.value === "other" && input.checked && input.closest(".option").nextElementSibling;
+      (own || input).focus();
       event.preventDefault();
     } else if (key === "Enter" && confirm && !target.closest("a, button, summary")) {
       event.preventDefault();

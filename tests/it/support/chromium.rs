@@ -37,6 +37,7 @@ pub(crate) enum Key {
     Enter,
     Space,
     Down,
+    Up,
     Escape,
     Slash,
     /// Control and K together.
@@ -51,6 +52,7 @@ impl Key {
             Key::Enter => ("Enter", "Enter", 13, "\r"),
             Key::Space => (" ", "Space", 32, " "),
             Key::Down => ("ArrowDown", "ArrowDown", 40, ""),
+            Key::Up => ("ArrowUp", "ArrowUp", 38, ""),
             Key::Escape => ("Escape", "Escape", 27, ""),
             Key::Slash => ("/", "Slash", 191, "/"),
             Key::Palette => ("k", "KeyK", 75, ""),

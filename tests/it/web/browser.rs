@@ -55,8 +55,15 @@ fn the_palette_opens_any_page_by_keyboard() {
     browser.press(Key::Palette);
     browser.type_text("pull");
     browser.wait_until("document.querySelectorAll('#palette-found a[href^=\"/prompts/\"]').length === 1");
+    // The first hit is chosen already, so a key goes to the second one. What is typed there goes on in the field.
     browser.press(Key::Down);
-    assert_eq!(browser.evaluate(active), json!("/prompts/review/pull-request"));
+    assert_eq!(browser.evaluate("[...document.querySelectorAll('#palette-found :is(a, button)')].indexOf(document.activeElement)"), json!(1));
+    browser.type_text("-");
+    assert_eq!(browser.evaluate("document.activeElement.value"), json!("pull-"));
+    browser.wait_until("document.querySelectorAll('#palette-found a[href^=\"/prompts/\"]').length === 1");
+    browser.press(Key::Down);
+    browser.press(Key::Up);
+    assert_eq!(browser.evaluate(active), json!("palette-q"));
     browser.press(Key::Enter);
     browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));

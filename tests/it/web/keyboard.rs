@@ -60,6 +60,26 @@ fn keys_move_to_an_answer_in_the_inbox_and_give_none() {
 }
 
 #[test]
+fn a_digit_leads_into_words_of_ones_own_and_no_letter_of_them_is_a_key() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let mut input = choice(&["Now", "Tonight (recommended)"], 1);
+    input["other"] = json!(true);
+    let path = ask(&console, 1, "Deploy it?", "It is ready.", &[field("answer", "", input)], "normal");
+    browser.open(&console.url(&path));
+    browser.wait_until("!document.getElementById('confirm').hasAttribute('aria-disabled')");
+    browser.type_text("3rather on Friday");
+    assert_eq!(browser.evaluate("document.activeElement.value"), json!("rather on Friday"));
+    // The key of the recommended option answers only where no other one is chosen.
+    browser.evaluate("document.activeElement.blur()");
+    browser.type_text("r");
+    let chosen = "document.querySelector('[data-answer] :checked:is(input)').value";
+    assert_eq!(browser.evaluate(chosen), json!("other"));
+    assert_eq!(browser.evaluate("document.getElementById('answer-fields').disabled"), json!(false));
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn every_question_of_the_inbox_is_answered_in_place_after_one_key() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
