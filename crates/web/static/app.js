@@ -282,7 +282,7 @@ if (palette) {
     // The search that typing has started may take the place of the first one.
     if ((await look()) || (await look())) found.querySelector("a, button")?.click();
   });
-  palette.addEventListener("click", (event) => event.target === palette && hide());
+  palette.addEventListener("click", (event) => (event.target === palette || event.target.id === "palette-close") && hide());
   palette.addEventListener("keydown", (event) => {
     // What a page does with its keys is not meant here.
     event.stopPropagation();
@@ -666,13 +666,17 @@ if (keys) {
 
 // Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
 const KEPT = 500;
+function show_last(log) {
+  const last = log?.querySelector("ol > :last-child");
+  if (last) document.getElementById("last-event")?.replaceChildren(...last.cloneNode(true).childNodes);
+}
 function append(log, event) {
   const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   const list = log.querySelector("ol");
   list.append(...document.importNode(parse(`<ol>${event.data}</ol>`).querySelector("ol"), true).children);
   while (list.children.length > KEPT) list.firstElementChild.remove();
   localize(list);
-  document.getElementById("last-event")?.replaceChildren(...list.lastElementChild.cloneNode(true).childNodes);
+  show_last(log);
   log.dataset.last = event.lastEventId;
   if (follows) log.scrollTop = log.scrollHeight;
 }
@@ -710,6 +714,7 @@ const pulse = document.getElementById("pulse");
 const remedy = () => (pulse?.dataset.start ? ` To start it: ${pulse.dataset.start}` : "");
 if (pulse && document.querySelector("[data-live]")) {
   const ask = latest();
+  const log = document.querySelector("[data-log]");
   let stream;
   let missed = new Set();
   // What was asked for and is not shown yet: a later look puts an end to the one before it, and shows its sections too.
@@ -730,6 +735,8 @@ if (pulse && document.querySelector("[data-live]")) {
       asks(fresh);
       const before = waiting(document);
       swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());
+      // The page may have been read before the last line of the log came.
+      show_last(log);
       asks(document);
       ring(before);
       if (sections.includes("questions")) question?.(fresh);
@@ -750,7 +757,6 @@ if (pulse && document.querySelector("[data-live]")) {
     pulse.className = "pulse " + state;
     if (pulse.textContent !== text) pulse.textContent = text;
   };
-  const log = document.querySelector("[data-log]");
   const open = () => {
     stream = new EventSource(log ? "/events?" + new URLSearchParams({ task: log.dataset.log, after: log.dataset.last }) : "/events");
     stream.addEventListener("lines", (event) => append(log, event));

@@ -57,7 +57,12 @@ fn the_palette_opens_any_page_by_keyboard() {
     browser.wait_until("document.querySelectorAll('#palette-found a[href^=\"/prompts/\"]').length === 1");
     // The first hit is chosen already, so a key goes to the second one. What is typed there goes on in the field.
     browser.press(Key::Down);
-    assert_eq!(browser.evaluate("[...document.querySelectorAll('#palette-found :is(a, button)')].indexOf(document.activeElement)"), json!(1));
+    assert_eq!(
+        browser.evaluate(
+            "[...document.querySelectorAll('#palette-found :is(a, button)')].indexOf(document.activeElement)"
+        ),
+        json!(1)
+    );
     browser.type_text("-");
     assert_eq!(browser.evaluate("document.activeElement.value"), json!("pull-"));
     browser.wait_until("document.querySelectorAll('#palette-found a[href^=\"/prompts/\"]').length === 1");

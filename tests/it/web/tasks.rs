@@ -332,6 +332,17 @@ fn the_output_of_a_run_appears_without_a_reload() {
     let page = console.get(&format!("/tasks/{id}")).body;
     let now = page.split("id=\"now\"").nth(1).unwrap();
     assert!(now.contains(" data-since>") && now.contains("rg -n tide src"), "without script: {now}");
+    // A page that was read before the last line comes after it.
+    browser.evaluate(
+        "{ const current = fetch; window.fetch = async (...request) => {
+            const page = await (await current(...request)).text();
+            return new Response(page.replace(/(id=.last-event.>).*?(<.div>)/s, '$1<p>No event yet.</p>$2')); };
+            document.querySelector('.now').dataset.replaced = 'no'; }",
+    );
+    delegating_client.delegate(&console, "look at the tides, and wait", json!({}));
+    browser.wait_until("!document.querySelector('.now').dataset.replaced");
+    let last = browser.evaluate("document.getElementById('last-event').textContent");
+    assert!(last.as_str().unwrap().contains("rg -n tide src"), "{last}");
     open_gate(&console);
     browser.wait_until("document.getElementById('log').innerText.includes('cargo test tide')");
     browser.wait_until("document.getElementById('standing').innerText.includes('not checked')");
