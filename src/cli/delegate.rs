@@ -1,13 +1,15 @@
 //! `adjutant delegate AGENT TASK`: delegates a task, shows its progress and prints its result.
 
+use std::future::pending;
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use tokio::sync::mpsc;
+use tokio::time::sleep_until;
 
 use super::output::{self, Failure};
 use super::shutdown_signal::{HANG_UP, ShutdownSignal};
@@ -23,6 +25,9 @@ use adjutant_terminal::socket::control::tasks::{DelegateRequest, TaskUpdate};
 
 /// Maximum bytes of a task on stdin; the limit of the hub is lower.
 const MAX_TASK_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Time that a second signal leaves the hub to say that it cancels the task.
+const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Capacity of the queue of events for the screen.
 const QUEUE_SIZE: usize = 64;
@@ -162,8 +167,22 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<Task, Failure
     let mut progress = Progress::new();
     let mut accepted: Option<Box<Task>> = None;
     let mut cancelling = false;
+    // Whether the hub has said that it cancels the task.
+    let mut confirmed = false;
+    let mut leave_by: Option<Instant> = None;
     loop {
+        let left = |confirmed| left_running(accepted.as_ref().map(|task| &task.id), cancelling, confirmed);
+        let leave = async {
+            match leave_by {
+                Some(end) => sleep_until(end.into()).await,
+                None => pending().await,
+            }
+        };
         tokio::select! {
+            () = leave => {
+                progress.clear();
+                return Err(left(confirmed));
+            }
             Some(event) = events.recv() => match event {
                 Event::Accepted(task) => {
                     if cancelling {
@@ -171,7 +190,14 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<Task, Failure
                     }
                     accepted = Some(task);
                 }
-                Event::Progress(update) => progress.show(&update),
+                Event::Progress(update) => {
+                    confirmed |= matches!(&update, TaskUpdate::State(task) if task.cancelling);
+                    progress.show(&update);
+                    if confirmed && leave_by.is_some() {
+                        progress.clear();
+                        return Err(left(confirmed));
+                    }
+                }
                 Event::Ended(ended) => {
                     progress.clear();
                     return ended.map(|task| *task);
@@ -179,11 +205,16 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<Task, Failure
                 Event::NotCancelled(failure) => progress.note(&format!("cannot cancel: {}", failure.message)),
             },
             signal = stop.received() => {
-                let id = accepted.as_ref().map(|task| task.id.clone());
-                if cancelling || signal == HANG_UP {
+                if signal == HANG_UP || leave_by.is_some() || confirmed {
                     progress.clear();
-                    return Err(left_running(id.as_ref(), cancelling));
+                    return Err(left(confirmed));
                 }
+                if cancelling {
+                    // A task that nobody cancels would go on.
+                    leave_by = Some(Instant::now() + CONFIRMATION_TIMEOUT);
+                    continue;
+                }
+                let id = accepted.as_ref().map(|task| task.id.clone());
                 cancelling = true;
                 progress.note("cancelling until no process of the task is left; a second signal leaves that to the hub");
                 if let Some(id) = id {
@@ -222,8 +253,12 @@ fn cancel(config: Config, id: TaskId, sender: mpsc::Sender<Event>) {
     });
 }
 
-fn left_running(id: Option<&TaskId>, cancelling: bool) -> Failure {
+fn left_running(id: Option<&TaskId>, cancelling: bool, confirmed: bool) -> Failure {
     match id {
+        Some(id) if cancelling && !confirmed => {
+            Failure::new(format!("left task {id}; the hub has not said that it cancels the task"))
+                .hint(format!("`adjutant tasks cancel {}` cancels it", short_id(id)))
+        }
         Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
             .hint(format!("`adjutant tasks show {}` shows the result", short_id(id))),
         Some(id) => Failure::new(format!("left task {id}; it continues")).hint(format!(

@@ -339,6 +339,21 @@ fn a_second_interrupt_ends_the_command_and_the_hub_finishes_the_cancel() {
 }
 
 #[test]
+fn two_signals_at_once_cancel_the_task_too() {
+    let fixture = Fixture::new();
+    let (mut child, lines) = fixture.start(&["delegate", "doer", "hang"], false);
+    line_with(&lines, "working");
+    for signal in [Signal::TERM, Signal::INT] {
+        kill_process(Pid::from_child(&child), signal).unwrap();
+    }
+    assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
+    wait_for("the cancellation", || {
+        let listed = fixture.json(&["tasks", "list", "--json"]);
+        (listed["items"][0]["status"] == "cancelled").then_some(())
+    });
+}
+
+#[test]
 fn a_hang_up_of_the_terminal_leaves_the_task_running() {
     let fixture = Fixture::new();
     let (mut child, lines) = fixture.start(&["delegate", "doer", "until go"], false);
