@@ -6,6 +6,7 @@ mod join;
 mod nats_config;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
@@ -191,7 +192,7 @@ fn keep_apart(config: &mut Config, folder: &Path, max_tasks: u32) {
 }
 
 async fn work(
-    app: std::sync::Arc<App>,
+    app: Arc<App>,
     (url, login): (&str, Login),
     settings: WorkerSettings,
     listener: UnixListener,
@@ -207,15 +208,20 @@ async fn work(
     });
     let connections = AgentConnections::new(client.clone(), &settings.id);
     let serving = tokio::spawn(agent_socket::serve(app.agents.clone(), listener, connections.clone()));
-    let worker = Worker::new(app.agents.clone(), client, settings, connections, stop.clone());
+    let worker = Arc::new(Worker::new(app.agents.clone(), client, settings, connections, stop.clone()));
     let ended = tokio::select! {
-        ended = worker.run() => ended,
+        ended = worker.clone().run() => ended,
         _ = signal.received() => Ended::Stopped,
     };
     stop.cancel();
-    // All runs end before this process does, unless a second signal ends it.
+    // All runs end before this process does, and their results are delivered, unless a second signal ends it.
+    let end = async {
+        // A queue that panicked has ended its runs too.
+        drop(queue.await);
+        worker.deliver_ended().await;
+    };
     tokio::select! {
-        _ = queue => {}
+        () = end => {}
         _ = signal.received() => {}
     }
     serving.abort();

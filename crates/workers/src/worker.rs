@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::credentials::Credentials;
 use crate::protocol::{STREAM, Ticket, VERSION, can_be_subject, consumer_name};
-use adjutant_agents::Agents;
+use adjutant_agents::{Agents, Viewer};
 pub use agent_connections::AgentConnections;
 use assignment::Assignment;
 
@@ -32,6 +32,8 @@ const PULL_TIMEOUT: Duration = Duration::from_secs(1);
 const MIN_PULL_TIMEOUT: Duration = Duration::from_millis(100);
 /// Pause after a failed pull: there is no stream before the first ticket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// Time that a process that ends spends on its last results.
+const LAST_DELIVERIES: Duration = Duration::from_secs(10);
 
 /// Settings of a worker.
 #[derive(Clone, Debug)]
@@ -106,8 +108,8 @@ impl Worker {
 
     /// Delivers what an earlier process of this worker left, then claims and runs tasks until the stop, or until it is idle
     /// where that ends it, drained or revoked.
-    pub async fn run(self) -> Ended {
-        let worker = Arc::new(self);
+    pub async fn run(self: Arc<Self>) -> Ended {
+        let worker = self;
         let reports = tokio::spawn({
             let worker = worker.clone();
             async move { worker.say_hello().await }
@@ -120,6 +122,21 @@ impl Worker {
             Ended::Drained
         } else {
             Ended::Stopped
+        }
+    }
+
+    /// Delivers the results of runs that ended because this process ends, within [`LAST_DELIVERIES`]. The next process of this
+    /// worker delivers the others.
+    pub async fn deliver_ended(&self) {
+        let deliveries = Assignment::left_over(&self.settings.folder).into_iter().map(async |assignment| {
+            let Some(local) = &assignment.claim.local else { return };
+            let task = self.agents.get(&Viewer::User, local).await;
+            if task.is_ok_and(|task| task.state.is_ended()) {
+                self.finish(assignment).await;
+            }
+        });
+        if tokio::time::timeout(LAST_DELIVERIES, futures::future::join_all(deliveries)).await.is_err() {
+            tracing::warn!("some results are not delivered yet; the next start of this worker delivers them");
         }
     }
 
@@ -206,11 +223,15 @@ impl Worker {
         }
     }
 
-    /// Runs an assignment from where it is to its end, and removes its files once the hub does not need them. A process that is
-    /// stopped leaves them, and the next one of this worker ends the assignment.
-    async fn end(&self, mut assignment: Assignment) {
-        let work = Box::pin(self.work(&mut assignment));
-        let Some(settled) = self.stop.run_until_cancelled(work).await else { return };
+    /// Runs an assignment from where it is to its end, or to the stop of this process.
+    async fn end(&self, assignment: Assignment) {
+        let finished = Box::pin(self.finish(assignment));
+        self.stop.run_until_cancelled(finished).await;
+    }
+
+    /// Runs an assignment from where it is to its end, and removes its files once the hub does not need them.
+    async fn finish(&self, mut assignment: Assignment) {
+        let settled = Box::pin(self.work(&mut assignment)).await;
         if let Some(local) = &assignment.claim.local {
             self.connections.dismiss(local);
         }
@@ -222,10 +243,7 @@ impl Worker {
         }
         if let Some(local) = &assignment.claim.local {
             // Before the folder, which has the repository of the worktree.
-            let removed = Box::pin(self.agents.remove_worktree_of_order(local));
-            if self.stop.run_until_cancelled(removed).await.is_none() {
-                return;
-            }
+            Box::pin(self.agents.remove_worktree_of_order(local)).await;
         }
         assignment.remove();
     }

@@ -458,7 +458,7 @@ fn a_run_that_was_ended_by_a_hub_that_stops_is_not_cancelled() {
     rename_table(&fixture, "results_elsewhere", "task_results");
     let _next = fixture.hub();
     let result = client(&fixture).tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
-    let detail = "the hub was stopped while it ran; no process of it is left";
+    let detail = "adjutant was stopped while it ran; no process of it is left";
     assert_eq!(result["failure"], json!({"class": "hub_gone", "detail": detail}), "{result:#}");
 }
 

@@ -9,7 +9,7 @@ use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture, running_
 use crate::support::nats::{Nats, Proxy, RawNats, newest};
 use crate::support::postgres::Postgres;
 use crate::support::task_fixture::TaskFixture;
-use crate::support::wait_for;
+use crate::support::{DEADLINE, wait, wait_for};
 
 #[test]
 fn a_worker_that_is_cut_off_and_comes_back_delivers_its_result() {
@@ -42,6 +42,24 @@ fn a_worker_that_is_cut_off_for_too_long_is_lost_and_its_late_result_refused() {
     proxy.mend();
     wait_for("the refusal", || worker.log().contains("stale").then_some(()));
     assert_eq!(ended(&mut peer, &task)["status"], "lost");
+}
+
+#[test]
+fn a_worker_that_is_stopped_delivers_how_its_run_ended() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let mut worker = WorkerProcess::start(&nats, &[]);
+    let (_gate, task) = running_task(&fixture, &mut peer);
+    worker.signal(Signal::TERM);
+    assert_eq!(wait(&mut worker.child, DEADLINE).code(), Some(0), "{}", worker.log());
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "failed", "{result:#}\n{}", worker.log());
+    assert_eq!(result["failure"]["class"], "hub_gone", "{result:#}");
+    let detail = "adjutant was stopped while it ran; no process of it is left";
+    assert_eq!(result["failure"]["detail"], detail, "{result:#}");
+    let left = worker.fixture.folder(".adjutant/worker/orders");
+    assert_eq!(std::fs::read_dir(left).map_or(0, Iterator::count), 0, "its files are removed");
 }
 
 #[test]

@@ -368,7 +368,7 @@ pub(super) fn finish(
             result.failure = Some(Failure::new(Class::Crashed, detail));
         }
         (Cause::Cancelled, 0) if hub_stops && !run.cancelled.is_cancelled() => {
-            let detail = "the hub was stopped while it ran; no process of it is left";
+            let detail = "adjutant was stopped while it ran; no process of it is left";
             result.failure = Some(Failure::new(Class::HubGone, detail));
         }
         (Cause::Cancelled, 0) => {
