@@ -770,7 +770,7 @@ fn the_workspace_line_of_a_question_comes_from_git_and_not_from_the_agent() {
     let screen = terminal.screen();
     let joined = text(&screen).replace('\n', " ");
     assert!(joined.contains("branch release at "), "{joined}");
-    assert!(joined.contains("2 files changed, +1 −1 lines (M deploy.toml, ?? notes.md)"), "{joined}");
+    assert!(joined.contains("2 files changed, +1 −1 lines (changed deploy.toml, new notes.md)"), "{joined}");
 }
 
 /// The Inbox with the questions of the demo at the sizes of a small and a large window, in a dark and a light terminal. The

@@ -23,7 +23,7 @@ pub use cache::cached_commits;
 pub use commit::Author;
 pub use repository::Repository;
 pub use snapshot::{ChangedFile, Difference, Snapshot};
-pub use status::Facts;
+pub use status::{Facts, change_word};
 pub use worktree::{has_locked_entry, remove_kept_worktree};
 
 use crate::process::{self, CommandOutput};

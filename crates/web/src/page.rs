@@ -19,6 +19,7 @@ use adjutant_app::App;
 use adjutant_assistant::logins::Act;
 use adjutant_base::config::{self, env};
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
+use adjutant_host::git::change_word;
 
 /// A section of the navigation.
 pub(super) struct Section {
@@ -100,6 +101,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("grouped", number_format::grouped);
     templates.add_filter("sentence", sentence::sentence);
     templates.add_filter("home", |folder: &str| env::with_tilde(folder.as_ref()));
+    templates.add_filter("change_word", |letters: &str| change_word(letters));
     templates.add_filter("title", excerpt::title);
     templates.add_filter("excerpt", |text: &str| excerpt::of(text));
     templates.add_filter("diff", |text: &str| excerpt::rendered(text, diff));

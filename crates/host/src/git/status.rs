@@ -171,6 +171,17 @@ impl Facts {
     }
 }
 
+/// Returns a word for git's two letters of a file in [`Facts::files`], because few know what `??` or `UU` means.
+pub fn change_word(letters: &str) -> &'static str {
+    match letters.trim_start().chars().next() {
+        Some('?' | 'A') => "new",
+        Some('D') => "deleted",
+        Some('R') => "renamed",
+        Some('U') => "in conflict",
+        _ => "changed",
+    }
+}
+
 /// Parses the output of `git status --porcelain=v2 -z`; git's manual defines the format. New folders that are known are
 /// left out.
 fn read_status(listing: &str, is_known: &dyn Fn(&str) -> bool) -> Facts {
@@ -199,7 +210,7 @@ fn fields(entry: &str, before: usize) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, read_status};
+    use super::{Facts, change_word, read_status};
 
     #[test]
     fn reads_a_status_with_every_kind_of_entry() {
@@ -214,5 +225,11 @@ mod tests {
                 ..Facts::default()
             }
         );
+    }
+
+    #[test]
+    fn each_state_of_a_file_has_a_word() {
+        let words = ["??", "A ", " D", "R ", "UU", " M", ""].map(change_word);
+        assert_eq!(words, ["new", "new", "deleted", "renamed", "in conflict", "changed", "changed"]);
     }
 }

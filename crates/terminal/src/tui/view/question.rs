@@ -19,7 +19,7 @@ use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::span_millis;
-use adjutant_host::git::Facts;
+use adjutant_host::git::{Facts, change_word};
 use adjutant_questions::{Field, Input, Level};
 
 /// Maximum changed files that are named.
@@ -165,7 +165,7 @@ fn describe(facts: &Facts) -> String {
         .files
         .iter()
         .take(MAX_NAMED_FILES)
-        .map(|(letters, name)| format!("{} {}", letters.trim(), escape_invisible::escape_line(name)));
+        .map(|(letters, name)| format!("{} {}", change_word(letters), escape_invisible::escape_line(name)));
     let names = names.collect::<Vec<_>>().join(", ");
     let others = if facts.dirty > MAX_NAMED_FILES { ", …" } else { "" };
     format!("{branch}, {changed}{lines} ({names}{others})")
