@@ -340,6 +340,34 @@ fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
 }
 
 #[test]
+fn no_width_cuts_the_deadline() {
+    let asked = Question {
+        client: "claude-code".into(),
+        presence: AskerPresence::Disconnected,
+        deliveries: 3,
+        ..question('b', "Rotate all the keys of the bank now?", vec![field("answer", Wanted::YesNo)])
+    };
+    let mut test_inbox = TestInbox::with([asked]);
+    for columns in [24, 40, 72, 119, 120, 150, 200, 300] {
+        test_inbox.size = (columns, 20);
+        // The list and the question next to it have the deadline each.
+        let panes = if columns < 120 { 1 } else { 2 };
+        let list = test_inbox.frame();
+        assert_eq!(list.matches(" · 10 min left").count(), panes, "{columns}:\n{list}");
+        test_inbox.press("Enter");
+        let form = test_inbox.frame();
+        assert_eq!(form.matches(" · 10 min left").count(), panes, "{columns}:\n{form}");
+        test_inbox.press("Esc");
+        if columns >= 40 {
+            assert!(list.contains("1 Rotate all the keys of the bank now"), "{columns}:\n{list}");
+        }
+        if columns >= 200 {
+            assert!(list.contains(" · its client is away · 3 requests wait for it"), "{columns}:\n{list}");
+        }
+    }
+}
+
+#[test]
 fn a_question_counts_as_seen_only_while_it_is_on_the_screen() {
     let mut test_inbox = TestInbox::with([deploy()]);
     let seen = |test_inbox: &mut TestInbox, input: Message| {

@@ -22,7 +22,9 @@ use adjutant_host::git::Facts;
 /// Columns from which the list and a question are next to each other.
 const WIDE_LAYOUT_WIDTH: u16 = 120;
 /// Maximum columns of the list next to a question.
-const MAX_LIST_WIDTH: u16 = 60;
+const MAX_LIST_WIDTH: u16 = 100;
+/// Columns of the line between the list and a question.
+const GAP_WIDTH: u16 = 3;
 /// Maximum columns of a question, because longer lines are hard to read.
 const MAX_TEXT_WIDTH: u16 = 100;
 
@@ -55,13 +57,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, inbox: &Inbox, theme: Theme, now: Time
     frame.render_widget(Paragraph::new(foot), Rect { y: area.y + area.height - rows, height: rows, ..area });
 }
 
-/// Draws the list and a line next to it. Returns the area at its right.
+/// Draws the list and a line next to it. Returns the area at its right. The list gets a third of the columns, and those
+/// that a question leaves.
 fn panes(frame: &mut Frame<'_>, body: Rect, inbox: &Inbox, theme: Theme, now: Timestamps) -> Rect {
-    let list = Rect { width: (body.width / 3).min(MAX_LIST_WIDTH), ..body };
+    let spare = body.width.saturating_sub(MAX_TEXT_WIDTH + GAP_WIDTH);
+    let list = Rect { width: (body.width / 3).max(spare).min(MAX_LIST_WIDTH), ..body };
     list::draw(frame, list, inbox, theme, now);
     let line = vec![Line::from(Span::styled("│", theme.quiet())); usize::from(body.height)];
     frame.render_widget(Paragraph::new(line), Rect { x: list.right() + 1, width: 1, ..body });
-    let left = list.width + 3;
+    let left = list.width + GAP_WIDTH;
     Rect { x: body.x + left, width: (body.width - left).min(MAX_TEXT_WIDTH), ..body }
 }
 
@@ -101,6 +105,16 @@ fn packed(hints: &[String], columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Fits the parts of a line about a question into `columns`. The last part, the deadline, is never cut, because an answer
+/// after it counts for nothing.
+fn fitted(name: &str, facts: &str, last: &str, columns: usize) -> (String, String, String) {
+    let last = format!(" · {last}");
+    let free = columns.saturating_sub(width(&last));
+    let name = cut(name, free);
+    let facts = cut(facts, free - width(&name));
+    (name, facts, last)
 }
 
 /// Returns the name of a workspace, with its branch if the hub knows it.

@@ -43,7 +43,7 @@ fn a_wide_terminal_has_the_list_and_the_selected_question_next_to_each_other() {
         "the keys are those of the list: {list}"
     );
     let longest = list.lines().map(|line| line.chars().count()).max();
-    assert_eq!(longest, Some(163), "60 columns, a line, and 100 columns: {list}");
+    assert_eq!(longest, Some(200), "the list has the columns that the question leaves: {list}");
     test_inbox.press("Down");
     let next = test_inbox.frame();
     assert!(next.contains("1 ( ) MIT") && !next.contains("+replicas = 4"), "{next}");

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::workspace_label;
+use super::{fitted, workspace_label};
 use crate::tui::inbox::{Inbox, Timestamps, availability_text, closed_text};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, styled};
@@ -79,24 +79,27 @@ fn rows(
     facts.extend(workspace_label(inbox, &question.workspace));
     facts.extend(workspace_label(inbox, &question.runs_in).map(|folder| format!("runs in {folder}")));
     let snoozed = question.snoozed_until.filter(|until| *until > now.millis);
-    facts.push(match (inbox.held.get(&question.ticket), snoozed) {
-        (Some(how), _) => closed_text(*how, now.millis),
-        (None, Some(until)) => format!("snoozed for {}", span_millis(until - now.millis)),
-        (None, None) => format!("{} ago", span_millis(now.millis - question.asked_at)),
+    facts.push(match snoozed {
+        Some(until) => format!("snoozed for {}", span_millis(until - now.millis)),
+        None => format!("{} ago", span_millis(now.millis - question.asked_at)),
     });
     facts.extend(question.presence.absence_reason().map(str::to_owned));
-    facts.push(format!("{} left", span_millis(question.deadline - now.millis)));
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }
+    let last = match inbox.held.get(&question.ticket) {
+        Some(how) => closed_text(*how, now.millis),
+        None => format!("{} left", span_millis(question.deadline - now.millis)),
+    };
     let name = escape_invisible::escape_line(question.asker());
-    let rest = cut(&format!(" · {}", facts.join(" · ")), columns.saturating_sub(5 + width(&name)));
+    let (name, facts, last) =
+        fitted(&name, &format!(" · {}", facts.join(" · ")), &last, columns.saturating_sub(5));
     let style = theme.agent(&question.client, &question.workspace);
     let second = vec![
         Span::raw("   "),
         Span::styled("▌ ", style),
-        Span::styled(cut(&name, columns.saturating_sub(5)), style),
-        Span::styled(rest, theme.quiet()),
+        Span::styled(name, style),
+        Span::styled(facts + &last, theme.quiet()),
     ];
     [Line::from(first), Line::from(second)]
 }

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::workspace_label;
+use super::{fitted, workspace_label};
 use crate::tui::inbox::{Inbox, Timestamps, closed_text};
 use crate::tui::question_form::{Overlay, QuestionForm};
 use crate::tui::theme::Theme;
@@ -94,17 +94,17 @@ fn head(
 ) -> Vec<Line<'static>> {
     let question = &form.question;
     let style = theme.agent(&question.client, &question.workspace);
-    let mut spans =
-        vec![Span::styled("▌ ", style), Span::styled(escape_invisible::escape_line(question.asker()), style)];
-    spans.push(Span::raw(" asks"));
-    if let Some(label) = workspace_label(inbox, &question.workspace) {
-        spans.push(Span::raw(format!(" · {label}")));
-    }
-    spans.push(Span::styled(
-        format!(" · {} left", span_millis(question.deadline - now.millis)),
-        theme.quiet(),
-    ));
-    let mut lines = vec![Line::from(spans)];
+    let name = escape_invisible::escape_line(question.asker());
+    let label = workspace_label(inbox, &question.workspace);
+    let asks = label.map_or_else(|| " asks".to_owned(), |label| format!(" asks · {label}"));
+    let left = format!("{} left", span_millis(question.deadline - now.millis));
+    let (name, asks, left) = fitted(&name, &asks, &left, columns.saturating_sub(2));
+    let mut lines = vec![Line::from(vec![
+        Span::styled("▌ ", style),
+        Span::styled(name, style),
+        Span::raw(asks),
+        Span::styled(left, theme.quiet()),
+    ])];
     if let Some(why) = question.presence.absence_reason() {
         let text =
             format!("No client waits for this now: {why}. An answer is kept until the client asks again.");
