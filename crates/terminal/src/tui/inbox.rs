@@ -68,6 +68,15 @@ pub(super) struct Undo {
     form: Box<QuestionForm>,
 }
 
+/// What the list waits for with its next key, whichever that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ListLayer {
+    /// A digit sets the availability; any other key sets nothing.
+    Availability,
+    /// The keys of the list are shown; any key closes them.
+    Help,
+}
+
 /// Everything that is drawn.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
@@ -77,8 +86,8 @@ pub(super) struct Inbox {
     pub(super) total: u64,
     /// Whether agents may ask now.
     pub(super) availability: Availability,
-    /// The next key sets the availability.
-    pub(super) choosing: bool,
+    /// What the next key in the list is for, if it has not its usual meaning.
+    pub(super) layer: Option<ListLayer>,
     /// The hub has sent everything once.
     pub(super) current: bool,
     pub(super) selected: usize,
@@ -162,6 +171,19 @@ impl Inbox {
         if control && key.code == KeyCode::Char('l') {
             return Some(Effect::Redraw);
         }
+        if self.form.is_none()
+            && let Some(layer) = self.layer.take()
+        {
+            let until = Some(now.millis + AWAY_MILLIS);
+            let availability = match (layer, key.code) {
+                (ListLayer::Availability, KeyCode::Char('1')) => Availability::Here,
+                (ListLayer::Availability, KeyCode::Char('2')) => Availability::DoNotDisturb { until },
+                (ListLayer::Availability, KeyCode::Char('3')) => Availability::Away { until },
+                (ListLayer::Availability, KeyCode::Char('4')) => Availability::Away { until: None },
+                (ListLayer::Availability | ListLayer::Help, _) => return None,
+            };
+            return Some(Effect::Send(Request::Availability(availability)));
+        }
         let text = self.form.as_ref().is_some_and(QuestionForm::takes_text);
         let is_undo = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
         let own = self.undo.as_ref().map(|undo| undo.ticket.clone());
@@ -178,22 +200,12 @@ impl Inbox {
                 KeyResult::Send(request) => Some(Effect::Send(request)),
             };
         }
-        if std::mem::take(&mut self.choosing) {
-            let until = Some(now.millis + AWAY_MILLIS);
-            let availability = match key.code {
-                KeyCode::Char('1') => Availability::Here,
-                KeyCode::Char('2') => Availability::DoNotDisturb { until },
-                KeyCode::Char('3') => Availability::Away { until },
-                KeyCode::Char('4') => Availability::Away { until: None },
-                _ => return None,
-            };
-            return Some(Effect::Send(Request::Availability(availability)));
-        }
         let last = self.questions.len().saturating_sub(1);
         match key.code {
-            KeyCode::Char('a') => self.choosing = true,
+            KeyCode::Char('a') => self.layer = Some(ListLayer::Availability),
             KeyCode::Char('b') => self.approvals = PendingApprovals::open(self.pending_approvals(), now.at),
             KeyCode::Char('q') => return Some(Effect::Quit),
+            KeyCode::F(1) | KeyCode::Char('?') => self.layer = Some(ListLayer::Help),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
             KeyCode::PageUp => self.selected = self.selected.saturating_sub(8),

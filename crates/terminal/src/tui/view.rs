@@ -7,10 +7,11 @@ mod question;
 pub(super) use question::field_lines;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::inbox::{Inbox, Timestamps, unproven_text};
+use super::inbox::{Inbox, ListLayer, Timestamps, unproven_text};
 use super::question_form::QuestionForm;
 use super::theme::Theme;
 use super::widgets::styled_text::{fill, styled};
@@ -86,12 +87,22 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
     } else if let Some((notice, _)) = &inbox.notice {
         lines.extend(styled(notice, columns, theme.good()));
     }
+    if inbox.layer == Some(ListLayer::Help) && inbox.form.is_none() {
+        lines.extend(key_lines(&list::KEYS, columns));
+    }
     let hints = match (&inbox.form, &inbox.approvals) {
         (Some(form), _) => question::hints(form, now),
         (None, Some(approvals)) => pending_approvals::hints(approvals),
         (None, None) => list::hints(inbox),
     };
     lines.extend(packed(&hints, columns).iter().flat_map(|line| styled(line, columns, theme.quiet())));
+    lines
+}
+
+/// Returns the lines that explain all keys of a view.
+fn key_lines(keys: &[&str], columns: usize) -> Vec<Line<'static>> {
+    let mut lines = styled("Keys", columns, Theme::strong());
+    lines.extend(keys.iter().flat_map(|line| styled(line, columns, Style::new())));
     lines
 }
 

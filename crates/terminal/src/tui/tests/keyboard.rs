@@ -178,3 +178,23 @@ fn keys_set_the_availability() {
     assert!(test_inbox.frame().contains("Adjutant Inbox · 1 question"));
     assert_eq!(test_inbox.press("a 4"), [Request::Availability(Availability::Away { until: None })]);
 }
+
+#[test]
+fn f1_in_the_list_shows_its_keys_until_the_next_key() {
+    let mut test_inbox = TestInbox::with([deploy()]);
+    assert!(test_inbox.frame().ends_with("q quits  F1 keys"), "{}", test_inbox.frame());
+    test_inbox.press("F1");
+    insta::assert_snapshot!(test_inbox.frame());
+    for open in ["?", "F1"] {
+        test_inbox.inbox.layer = None;
+        test_inbox.press(open);
+        assert!(test_inbox.frame().contains("all approvals together"), "{}", test_inbox.frame());
+        // The key that closes it has no other meaning, or a look at the keys could quit.
+        test_inbox.press("q");
+        assert!(!test_inbox.frame().contains("all approvals together"), "{}", test_inbox.frame());
+    }
+    test_inbox.size = (120, 24);
+    test_inbox.press("?");
+    let wide = test_inbox.frame();
+    assert!(wide.contains("all approvals together") && wide.contains("1 ( ) Yes, deploy now"), "{wide}");
+}

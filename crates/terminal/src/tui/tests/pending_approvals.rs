@@ -84,4 +84,8 @@ fn approvals_are_looked_over_and_answered_together() {
     test_inbox.pass(500);
     let denied: Vec<_> = test_inbox.press("n").iter().map(value).collect();
     assert_eq!(denied, [(ticket('d'), "deny".to_owned())]);
+    let one = TestInbox::with([deploy(), approval('b', "make all")]).frame();
+    assert!(one.contains("b approvals together"), "the key is there for one approval too: {one}");
+    let none = TestInbox::with([deploy()]).frame();
+    assert!(!none.contains("b approvals together"), "{none}");
 }

@@ -6,13 +6,23 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{fitted, workspace_label};
-use crate::tui::inbox::{Inbox, Timestamps, availability_text, closed_text};
+use crate::tui::inbox::{Inbox, ListLayer, Timestamps, availability_text, closed_text};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, styled};
 use crate::tui::widgets::wrap::{cut, width};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::span_millis;
 use adjutant_questions::{Availability, Level, Question};
+
+/// All keys of the list.
+pub(super) const KEYS: [&str; 6] = [
+    "arrows, j, k  choose a question        Home, End   the first, the last",
+    "PgUp, PgDn    eight questions further  Enter, 1-9  open",
+    "b             all approvals together   u, Ctrl-Z   undo the last answer",
+    "a             here or away             Ctrl-L      draw the screen again",
+    "F1, ?         these keys               q, Ctrl-C   quit",
+    "adjutant inbox --plain has lines for a screen reader",
+];
 
 /// Lines of one question.
 const ROWS: usize = 2;
@@ -105,21 +115,30 @@ fn rows(
 }
 
 pub(super) fn hints(inbox: &Inbox) -> Vec<String> {
-    if inbox.choosing {
-        let hints =
-            ["1 here", "2 do not disturb for 1 h", "3 away for 1 h", "4 away until you are back", "Esc back"];
-        return hints.map(ToOwned::to_owned).into();
+    match inbox.layer {
+        Some(ListLayer::Availability) => {
+            let hints = [
+                "1 here",
+                "2 do not disturb for 1 h",
+                "3 away for 1 h",
+                "4 away until you are back",
+                "Esc back",
+            ];
+            return hints.map(ToOwned::to_owned).into();
+        }
+        Some(ListLayer::Help) => return vec!["any key closes".to_owned()],
+        None => {}
     }
     let mut hints = Vec::new();
     if !inbox.questions.is_empty() {
         hints.extend(["↑↓ choose".to_owned(), "Enter opens".to_owned()]);
     }
-    if inbox.pending_approvals().nth(1).is_some() {
+    if inbox.pending_approvals().next().is_some() {
         hints.push("b approvals together".to_owned());
     }
     if inbox.held_here().is_some() {
         hints.push("u undoes the answer".to_owned());
     }
-    hints.extend(["a here or away".to_owned(), "q quits".to_owned()]);
+    hints.extend(["a here or away".to_owned(), "q quits".to_owned(), "F1 keys".to_owned()]);
     hints
 }

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{fitted, workspace_label};
+use super::{fitted, key_lines, workspace_label};
 use crate::tui::inbox::{Inbox, Timestamps, closed_text};
 use crate::tui::question_form::{Overlay, QuestionForm};
 use crate::tui::theme::Theme;
@@ -21,6 +21,18 @@ use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::span_millis;
 use adjutant_host::git::{Facts, change_word};
 use adjutant_questions::{Field, Input, Level};
+
+/// All keys of an open question.
+const KEYS: [&str; 8] = [
+    "1-9, arrows, Space   choose        Enter   confirm, next field, send",
+    "Tab, Shift-Tab       other field   Escape  one step back",
+    "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
+    "Ctrl-F   a file with the answer  R       answer as recommended",
+    "Ctrl-R   ask me differently        Ctrl-D  decline",
+    "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
+    "PgUp, PgDn           scroll the message   Ctrl-L  draw the screen again",
+    "adjutant inbox --plain has lines for a screen reader",
+];
 
 /// Maximum changed files that are named.
 const MAX_NAMED_FILES: usize = 6;
@@ -411,28 +423,12 @@ fn overlay(layer: &Overlay, columns: usize) -> (Vec<Line<'static>>, usize) {
         Overlay::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
         Overlay::Decline(editor) => ("Decline this question? You may say why:", editor, false),
         Overlay::Passphrase { typed, .. } => ("The approval passphrase, to send this answer:", typed, true),
-        Overlay::Help => return (help(columns), 0),
+        Overlay::Help => return (key_lines(&KEYS, columns), 0),
     };
     let mut lines = styled(head, columns, Theme::strong());
     lines.extend(typed(editor, columns, Style::new(), hidden));
     let last = lines.len() - 1;
     (lines, last)
-}
-
-fn help(columns: usize) -> Vec<Line<'static>> {
-    let keys = [
-        "1-9, arrows, Space   choose        Enter   confirm, next field, send",
-        "Tab, Shift-Tab       other field   Escape  one step back",
-        "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
-        "Ctrl-F   a file with the answer  R       answer as recommended",
-        "Ctrl-R   ask me differently        Ctrl-D  decline",
-        "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
-        "PgUp, PgDn           scroll the message   Ctrl-L  draw the screen again",
-        "adjutant inbox --plain has lines for a screen reader",
-    ];
-    let mut lines = styled("Keys", columns, Theme::strong());
-    lines.extend(keys.iter().flat_map(|line| styled(line, columns, Style::new())));
-    lines
 }
 
 /// Returns the active keys.
