@@ -30,7 +30,8 @@ step back, u undoes an answer, b shows all approvals together, a sets your avail
 Without a terminal on both ends, and with --plain, it prints lines:
   LINES for a screen reader  the first line in a terminal
   QUESTION ID from AGENT in WORKSPACE, TIME left; in a terminal with `number NUMBER` after the ID
-    the title, the message with | before each line, options as NUMBER VALUE LABEL, a default answer
+    the title, the message with | before each line, options as NUMBER VALUE LABEL, a default answer,
+    and how to set the approval passphrase if the question takes it and none is set
   DONE ID OUTCOME        your decision was accepted
   CLOSED ID HOW          it was decided in another channel, or withdrawn; the time to undo that
   WAITS ID WHO           the client that waits for the answer changed

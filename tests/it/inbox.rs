@@ -595,6 +595,42 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
 }
 
 #[test]
+fn a_high_risk_question_without_a_passphrase_says_how_to_set_one_and_asks_for_none() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let _asking = Script::start(&home, &[&DEPLOY[..], &["--high"]].concat());
+    let missing = "no approval passphrase is set, and nobody can answer this question without one";
+    let mut screen = Terminal::start(&home, &["inbox"], 200, 30, &[]);
+    screen.shows("Deploy to production?");
+    screen.send("\r");
+    screen.wait("the sentence with the command, and keys that count", |screen| {
+        screen.contains(missing) && screen.contains("`adjutant passphrase`") && screen.contains("1-9 choose")
+    });
+    screen.wait("the end of the cooldown", |screen| !screen.contains("in a moment"));
+    screen.send("1\r");
+    let refused = screen.shows("! no approval passphrase is set");
+    assert!(!refused.contains("to send this answer"), "{refused}");
+    let mut lines = Terminal::start(&home, &["inbox", "--plain"], 250, 30, &[]);
+    let shown = lines.shows(missing);
+    let id = shown.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    lines.send(&format!("{id} yes\r"));
+    let refused = lines.shows(&format!("REFUSED {id} {missing}"));
+    assert!(!refused.contains("PASSPHRASE"), "{refused}");
+    // An open Inbox learns that one was set.
+    let mut setting = Terminal::start(&home, &["passphrase"], 80, 12, &[]);
+    for prompt in ["New passphrase (at least 8 characters):", "Repeat the passphrase:"] {
+        setting.shows(prompt);
+        setting.send("correct horse\r");
+    }
+    assert_eq!(setting.exit_code(), 0);
+    screen.shows("HIGH: an answer needs the approval passphrase");
+    lines.send(&format!("{id} yes\r"));
+    lines.shows(&format!("PASSPHRASE {id} this question needs the approval passphrase"));
+    screen.send("\r");
+    screen.shows("The approval passphrase, to send this answer:");
+}
+
+#[test]
 fn an_agent_cannot_answer_a_question_with_the_command_line() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);

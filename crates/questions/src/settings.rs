@@ -27,7 +27,10 @@ impl Questions {
     pub async fn set_passphrase(&self, current: Option<String>, new: String) -> Result<(), Error> {
         let (passphrase, now) = (self.core.passphrase.clone(), self.core.clock.now());
         let set = tokio::task::spawn_blocking(move || passphrase.set(current.as_deref(), &new, now)).await;
-        set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
+        set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))??;
+        // Open questions of high risk can be answered now.
+        self.announce();
+        Ok(())
     }
 
     /// Checks a passphrase. Keeps one core busy for a moment, and requires a pause after wrong ones through this channel.

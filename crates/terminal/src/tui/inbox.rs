@@ -11,7 +11,7 @@ use crate::socket::control::questions::{ClosedElsewhere, Done, Request, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
 use adjutant_host::git::Facts;
-use adjutant_questions::{Availability, Channel, DecidedBy, OutcomeKind, Question, Ticket};
+use adjutant_questions::{Availability, Channel, DecidedBy, Level, OutcomeKind, Question, Ticket};
 
 /// Interval at which the hub learns that a question is still on the screen.
 const SEEN_INTERVAL: Duration = Duration::from_secs(5);
@@ -102,6 +102,8 @@ pub(super) struct Inbox {
     pub(super) notice: Option<(String, Instant)>,
     /// The proof that an answer of this terminal lacks, until one is accepted.
     pub(super) unproven: Option<String>,
+    /// The command that sets the approval passphrase, while none is set.
+    pub(super) set_passphrase_with: Option<String>,
     /// Why the hub cannot be reached.
     pub(super) disconnected: Option<String>,
     /// The window has lost the focus, by the terminal's report.
@@ -191,7 +193,8 @@ impl Inbox {
             return Some(Effect::Send(Request::Undo { ticket }));
         }
         if let Some(form) = &mut self.form {
-            return match form.on(key, now.at) {
+            let no_passphrase = no_passphrase(&form.question, self.set_passphrase_with.as_deref());
+            return match form.on(key, no_passphrase, now.at) {
                 KeyResult::Stay => None,
                 KeyResult::Close => {
                     self.form = None;
@@ -307,6 +310,7 @@ impl Inbox {
             Update::Unproven { missing, needs_passphrase } => {
                 self.unproven = Some(missing).filter(|_| !needs_passphrase);
             }
+            Update::NoPassphrase { set_with } => self.set_passphrase_with = set_with,
             Update::Facts { workspace, facts } => {
                 self.facts.insert(workspace, facts);
             }
@@ -458,6 +462,16 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
 /// Returns the sentence that an answer needs a proof.
 pub(super) fn unproven_text(missing: &str) -> String {
     format!("an answer from here needs a proof: {missing}")
+}
+
+/// Returns the sentence that nobody can answer a question, because no approval passphrase is set and its level takes it.
+/// `set_with` is the command that sets one, while none is set.
+pub(super) fn no_passphrase(question: &Question, set_with: Option<&str>) -> Option<String> {
+    let command = set_with.filter(|_| question.level == Level::High)?;
+    Some(format!(
+        "no approval passphrase is set, and nobody can answer this question without one; set it in another terminal, \
+         best while no agent is connected, with `{command}`"
+    ))
 }
 
 /// Describes the availability and its remaining time.

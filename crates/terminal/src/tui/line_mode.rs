@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use super::answer_file;
 use super::hub::Hub;
 use super::hub_worker;
-use super::inbox::{Message, availability_text, closed_text, unproven_text};
+use super::inbox::{Message, availability_text, closed_text, no_passphrase, unproven_text};
 use super::terminal::ViewError;
 use crate::socket::control::questions::{Done, Request, Secret, Update};
 use adjutant_base::text::escape_invisible;
@@ -82,6 +82,8 @@ struct Session<'a> {
     /// Lines are typed in a terminal, which shows them.
     is_typed: bool,
     availability: Availability,
+    /// The command that sets the approval passphrase, while none is set.
+    set_passphrase_with: Option<String>,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
     /// Lines that are not carried out yet, because the questions are not known or a request before them is open.
@@ -132,6 +134,7 @@ pub fn run(
         needs_hidden: None,
         is_typed: io::stdin().is_terminal(),
         availability: Availability::Here,
+        set_passphrase_with: None,
         current: false,
         waiting: VecDeque::new(),
         updates: VecDeque::new(),
@@ -238,6 +241,7 @@ impl Session<'_> {
             // A user is asked for the passphrase with the first answer.
             Update::Unproven { needs_passphrase: true, .. } if self.reader == Reader::User => {}
             Update::Unproven { missing, .. } => self.print(&format!("INBOX {}", unproven_text(&missing)))?,
+            Update::NoPassphrase { set_with } => self.set_passphrase_with = set_with,
             Update::Facts { .. } => {}
             Update::Current { availability, .. } => {
                 self.current = true;
@@ -312,7 +316,14 @@ impl Session<'_> {
     fn complete(&mut self, request: Request) -> io::Result<()> {
         let Request::Answer { ticket, answer, .. } = &request else { return self.decide(request) };
         let mut known = self.questions.iter().chain(&self.decided);
-        let fields = known.find(|known| known.ticket == *ticket).map(|question| question.fields.iter());
+        let question = known.find(|known| known.ticket == *ticket);
+        // Nobody types a secret for an answer that the hub rejects.
+        let set_with = self.set_passphrase_with.as_deref();
+        if let Some(reason) = question.and_then(|question| no_passphrase(question, set_with)) {
+            self.rejected = true;
+            return self.print(&format!("REFUSED {} {reason}", short(ticket)));
+        }
+        let fields = question.map(|question| question.fields.iter());
         let is_missing = |field: &&Field| field.secret && answer.get(&field.name).is_none();
         let missing = fields.into_iter().flatten().find(is_missing).filter(|_| self.is_typed).cloned();
         let Some(field) = missing else { return self.decide(request) };
@@ -468,7 +479,10 @@ impl Session<'_> {
                 self.last_number
             })
         });
-        let lines = question_lines(question, number, now());
+        let mut lines = question_lines(question, number, now());
+        lines.extend(
+            no_passphrase(question, self.set_passphrase_with.as_deref()).map(|text| format!("  {text}")),
+        );
         lines.iter().try_for_each(|line| self.print(line))
     }
 

@@ -121,8 +121,8 @@ impl QuestionForm {
         }
     }
 
-    /// Handles a key.
-    pub(super) fn on(&mut self, key: KeyEvent, now: Instant) -> KeyResult {
+    /// Handles a key. `no_passphrase` says that the answer takes a passphrase and that none is set.
+    pub(super) fn on(&mut self, key: KeyEvent, no_passphrase: Option<String>, now: Instant) -> KeyResult {
         if self.closed.is_some() {
             // A closed question cannot be answered, but the typed text stays readable until the user leaves.
             return match key.code {
@@ -149,13 +149,13 @@ impl QuestionForm {
             KeyCode::BackTab => self.inputs.move_focus(true),
             KeyCode::PageUp | KeyCode::PageDown => return self.scroll_by(key),
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) => {
-                return if self.is_cooling_down(now) { KeyResult::Stay } else { self.confirm() };
+                return if self.is_cooling_down(now) { KeyResult::Stay } else { self.confirm(no_passphrase) };
             }
             KeyCode::Char('r') if self.recommended().is_some() => {
                 return if self.is_cooling_down(now) {
                     KeyResult::Stay
                 } else {
-                    self.answer_as_recommended()
+                    self.answer_as_recommended(no_passphrase)
                 };
             }
             _ => {
@@ -284,7 +284,7 @@ impl QuestionForm {
     }
 
     /// Handles Enter: moves to the next field, or sends the answer.
-    fn confirm(&mut self) -> KeyResult {
+    fn confirm(&mut self, no_passphrase: Option<String>) -> KeyResult {
         if self.sending {
             return KeyResult::Stay;
         }
@@ -298,6 +298,10 @@ impl QuestionForm {
         let Some(answer) = self.inputs.answer() else { return KeyResult::Stay };
         if !self.question.denials.is_empty() && !self.question.is_denied_by(&answer) && !self.rows.is_read() {
             self.inputs.fault = Some("read the request to its end before you allow it: PgDn".to_owned());
+            return KeyResult::Stay;
+        }
+        if no_passphrase.is_some() {
+            self.inputs.fault = no_passphrase;
             return KeyResult::Stay;
         }
         if self.question.level == Level::High {
@@ -323,11 +327,11 @@ impl QuestionForm {
     }
 
     /// Chooses the recommended option, and sends the answer.
-    fn answer_as_recommended(&mut self) -> KeyResult {
+    fn answer_as_recommended(&mut self, no_passphrase: Option<String>) -> KeyResult {
         if let Some(digit) = self.recommended() {
             self.inputs.on(KeyEvent::new(KeyCode::Char(digit), KeyModifiers::NONE));
         }
-        self.confirm()
+        self.confirm(no_passphrase)
     }
 
     /// Asks for the path of a file, unless the answer takes none more.

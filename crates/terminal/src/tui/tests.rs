@@ -251,6 +251,26 @@ fn high_asks_for_the_passphrase_and_never_shows_it() {
 }
 
 #[test]
+fn without_a_passphrase_high_says_so_at_once_and_asks_for_none() {
+    let mut test_inbox = TestInbox::with([Question { level: Level::High, ..deploy() }]);
+    let set_with = Some("adjutant --home ~/demo passphrase".to_owned());
+    test_inbox.on(Message::Update(Update::NoPassphrase { set_with }));
+    test_inbox.size = (72, 26);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    insta::assert_snapshot!(test_inbox.frame());
+    assert_eq!(test_inbox.press("1 Enter"), []);
+    let frame = test_inbox.frame();
+    assert!(frame.contains("! no approval passphrase is set"), "{frame}");
+    assert!(!frame.contains("The approval passphrase, to send this answer"), "{frame}");
+    assert_eq!(test_inbox.press("^d Enter"), [Request::Decline { ticket: ticket('a'), note: None }]);
+    let mut normal = TestInbox::with([deploy()]);
+    normal.on(Message::Update(Update::NoPassphrase { set_with: Some("adjutant passphrase".to_owned()) }));
+    normal.press("Enter");
+    assert!(!normal.frame().contains("passphrase"), "{}", normal.frame());
+}
+
+#[test]
 fn a_question_closed_by_another_channel_keeps_the_typed_text() {
     let text = field("why", Wanted::Text { multiline: false, min: 0, max: 100, format: None });
     let mut test_inbox = TestInbox::with([question('e', "Why?", vec![text])]);

@@ -91,7 +91,7 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
         lines.extend(key_lines(&list::KEYS, columns));
     }
     let hints = match (&inbox.form, &inbox.approvals) {
-        (Some(form), _) => question::hints(form, now),
+        (Some(form), _) => question::hints(inbox, form, now),
         (None, Some(approvals)) => pending_approvals::hints(approvals),
         (None, None) => list::hints(inbox),
     };

@@ -14,6 +14,7 @@ use super::client::ControlClient;
 use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use crate::socket::principal::{ControlPeer, Principal};
 use adjutant_app::App;
+use adjutant_base::config;
 use adjutant_base::events::{Event, wait_for};
 use adjutant_host::git::Facts;
 use adjutant_questions as questions;
@@ -188,6 +189,9 @@ pub(crate) enum Update {
     /// An answer of this client needs a proof; the sentence says what is missing, which the approval passphrase may be.
     /// It is the first update, if it is sent.
     Unproven { missing: String, needs_passphrase: bool },
+    /// The command that sets the approval passphrase, while none is set. It is sent before the questions, and when it
+    /// changes.
+    NoPassphrase { set_with: Option<String> },
     /// Everything was sent; `total` questions are pending.
     Current { total: u64, availability: Availability },
 }
@@ -328,7 +332,13 @@ async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> R
     let mut events = app.events.subscribe();
     let mut sent: HashMap<Ticket, Changing> = HashMap::new();
     let mut sent_workspaces: HashSet<String> = HashSet::new();
+    let mut sent_passphrase = None;
     loop {
+        let is_set = app.questions.has_passphrase();
+        if sent_passphrase.replace(is_set) != Some(is_set) {
+            let command = || format!("{} passphrase", config::command_prefix(&app.config.home));
+            out.part(&Update::NoPassphrase { set_with: (!is_set).then(command) }).await?;
+        }
         let started = Instant::now();
         let mut open: HashSet<Ticket> = HashSet::new();
         let mut folders = Vec::new();

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{fitted, key_lines, workspace_label};
-use crate::tui::inbox::{Inbox, Timestamps, closed_text};
+use crate::tui::inbox::{Inbox, Timestamps, closed_text, no_passphrase};
 use crate::tui::question_form::{Overlay, QuestionForm};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::field_input::{Chosen, Entry};
@@ -127,7 +127,9 @@ fn head(
         lines.extend(styled(&text, columns, theme.alarm()));
     }
     if question.level == Level::High {
-        lines.extend(styled("HIGH: an answer needs the approval passphrase", columns, theme.alarm()));
+        let text = no_passphrase(question, inbox.set_passphrase_with.as_deref())
+            .unwrap_or_else(|| "an answer needs the approval passphrase".to_owned());
+        lines.extend(styled(&format!("HIGH: {text}"), columns, theme.alarm()));
     }
     let title = escape_invisible::escape_line(&question.title);
     lines.extend(quoted(styled(&title, columns.saturating_sub(QUOTE_WIDTH), Theme::strong()), theme));
@@ -173,11 +175,10 @@ fn describe(facts: &Facts) -> String {
     } else {
         String::new()
     };
-    let names = facts
-        .files
-        .iter()
-        .take(MAX_NAMED_FILES)
-        .map(|(letters, name)| format!("{} {}", change_word(letters), escape_invisible::escape_line(name)));
+    let names =
+        facts.files.iter().take(MAX_NAMED_FILES).map(|(letters, name)| {
+            format!("{} {}", change_word(letters), escape_invisible::escape_line(name))
+        });
     let names = names.collect::<Vec<_>>().join(", ");
     let others = if facts.dirty > MAX_NAMED_FILES { ", …" } else { "" };
     format!("{branch}, {changed}{lines} ({names}{others})")
@@ -432,7 +433,8 @@ fn overlay(layer: &Overlay, columns: usize) -> (Vec<Line<'static>>, usize) {
 }
 
 /// Returns the active keys.
-pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
+pub(super) fn hints(inbox: &Inbox, form: &QuestionForm, now: Timestamps) -> Vec<String> {
+    let is_locked = no_passphrase(&form.question, inbox.set_passphrase_with.as_deref()).is_some();
     let words: &[&str] = match &form.layer {
         _ if form.closed.is_some_and(|how| how.until.is_some_and(|until| until > now.millis)) => {
             &["Ctrl-Z undoes the answer", "Enter or Esc: back to the list"]
@@ -458,12 +460,13 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
             };
             let enter = match (form.is_cooling_down(now.at), form.inputs.is_at_end()) {
                 (true, _) => "",
+                (false, true) if is_locked => "",
                 (false, true) => "Enter sends",
                 (false, false) => "Enter next",
             };
             let words = [
                 choose,
-                if form.recommended().is_some() && !form.is_cooling_down(now.at) {
+                if form.recommended().is_some() && !form.is_cooling_down(now.at) && !is_locked {
                     "r recommended"
                 } else {
                     ""
