@@ -29,6 +29,9 @@ const MAX_TASK_BYTES: u64 = 8 * 1024 * 1024;
 /// Time that a second signal leaves the hub to say that it cancels the task.
 const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Interval between two questions whether it does.
+const CONFIRMATION_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Capacity of the queue of events for the screen.
 const QUEUE_SIZE: usize = 64;
 
@@ -150,6 +153,8 @@ enum Event {
     Progress(TaskUpdate),
     Ended(Result<Box<Task>, Failure>),
     NotCancelled(Failure),
+    /// The hub cancels the task.
+    Cancelling,
 }
 
 /// Delegates the task, shows its progress, and returns the ended task. The first signal cancels the task, the second only
@@ -190,10 +195,10 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<Task, Failure
                     }
                     accepted = Some(task);
                 }
-                Event::Progress(update) => {
-                    confirmed |= matches!(&update, TaskUpdate::State(task) if task.cancelling);
-                    progress.show(&update);
-                    if confirmed && leave_by.is_some() {
+                Event::Progress(update) => progress.show(&update),
+                Event::Cancelling => {
+                    confirmed = true;
+                    if leave_by.is_some() {
                         progress.clear();
                         return Err(left(confirmed));
                     }
@@ -242,8 +247,22 @@ fn follow(
     })
 }
 
-/// Cancels on a second connection, because the first is busy with the events.
+/// Cancels on a second connection, because the first is busy with the events, and asks on a third one until the hub has the
+/// request, because the second is answered once no process is left.
 fn cancel(config: Config, id: TaskId, sender: mpsc::Sender<Event>) {
+    std::thread::spawn({
+        let (config, id, sender) = (config.clone(), id.clone(), sender.clone());
+        move || {
+            let Ok(mut client) = hub_client::connect(&config, Start::Never) else { return };
+            while let Ok(task) = client.task(id.as_str()) {
+                if task.cancelling || task.state.is_ended() {
+                    let _ = sender.blocking_send(Event::Cancelling);
+                    return;
+                }
+                std::thread::sleep(CONFIRMATION_INTERVAL);
+            }
+        }
+    });
     std::thread::spawn(move || {
         let cancelled = hub_client::connect(&config, Start::Never)
             .and_then(|mut client| Ok(client.cancel_task(id.as_str())?));

@@ -624,6 +624,8 @@ fn a_high_risk_question_without_a_passphrase_says_how_to_set_one_and_asks_for_no
     }
     assert_eq!(setting.exit_code(), 0);
     screen.shows("HIGH: an answer needs the approval passphrase");
+    let mut lines = Terminal::start(&home, &["inbox", "--plain"], 250, 30, &[]);
+    lines.shows("QUESTION ");
     lines.send(&format!("{id} yes\r"));
     lines.shows(&format!("PASSPHRASE {id} this question needs the approval passphrase"));
     screen.send("\r");

@@ -13,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -85,7 +84,7 @@ impl Asset {
             return None;
         }
         self.compressed
-            .get_or_init(|| compression::compressed(&self.bytes, Compression::best()).ok())
+            .get_or_init(|| compression::compressed(&self.bytes, compression::BEST).ok())
             .as_deref()
     }
 }
