@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 
 use super::Task;
 use super::read::GET;
-use crate::{Error, Millis, POSTGRES, Store, change_concurrently};
+use crate::{Error, Millis, POSTGRES, Store, Timings, change_concurrently};
 
 /// Runners that one claim can name at most.
 const RUNNERS: usize = 16;
@@ -51,13 +51,18 @@ pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
             }
             Ok(tasks)
         })?;
+    observe(timings, began, now, &claimed);
+    Ok(claimed)
+}
+
+/// Counts a claim that began at `began` and found these tasks at `now`; none is not counted.
+pub(super) fn observe(timings: &Timings, began: Instant, now: Millis, claimed: &[Task]) {
     if !claimed.is_empty() {
         timings.claims.observe(began.elapsed());
     }
-    for task in &claimed {
+    for task in claimed {
         timings.waits.observe(Duration::from_millis(u64::try_from(now - task.created_at).unwrap_or(0)));
     }
-    Ok(claimed)
 }
 
 async fn next(

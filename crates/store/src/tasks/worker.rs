@@ -2,6 +2,9 @@
 //!
 //! The `hub` of such a row is [`holder`] of its worker, and no hub adopts it. Its `spool` is set once the agent was started.
 
+use std::time::Instant;
+
+use super::claim::observe;
 use super::read::GET;
 use super::{Lease, Task};
 use crate::{Error, Millis, Store, change, read};
@@ -55,22 +58,26 @@ pub async fn claim_for_worker(
     now: Millis,
     lease_until: Millis,
 ) -> Result<Option<Task>, Error> {
+    let began = Instant::now();
     let arguments = (ticket.clone(), holder(worker), now, lease_until, store.machine().to_owned());
-    change!(store, arguments, |connection, (ticket, holder, now, lease_until, machine)| {
-        let claimed: Vec<String> = sqlx::query_scalar(CLAIM_FOR)
-            .bind(&ticket.task)
-            .bind(ticket.fence)
-            .bind(holder)
-            .bind(lease_until)
-            .bind(now)
-            .bind(machine)
-            .fetch_all(&mut *connection)
-            .await?;
-        match claimed.first() {
-            Some(id) => sqlx::query_as(GET).bind(id).fetch_optional(connection).await,
-            None => Ok(None),
-        }
-    })
+    let claimed: Option<Task> =
+        change!(store, arguments, |connection, (ticket, holder, now, lease_until, machine)| {
+            let claimed: Vec<String> = sqlx::query_scalar(CLAIM_FOR)
+                .bind(&ticket.task)
+                .bind(ticket.fence)
+                .bind(holder)
+                .bind(lease_until)
+                .bind(now)
+                .bind(machine)
+                .fetch_all(&mut *connection)
+                .await?;
+            match claimed.first() {
+                Some(id) => sqlx::query_as(GET).bind(id).fetch_optional(connection).await,
+                None => Ok(None),
+            }
+        })?;
+    observe(store.timings(), began, now, claimed.as_slice());
+    Ok(claimed)
 }
 
 /// Returns the tasks of this machine that workers hold with leases that ended before `before`, or that revoked workers hold,

@@ -32,4 +32,7 @@ async fn a_task_of_a_lost_worker_is_queued_again_unless_its_agent_was_started() 
     let offered = tasks::offered(&store, 9).await.unwrap();
     assert_eq!((offered.len(), offered[0].state, offered[0].attempt), (1, State::Queued, 0));
     assert!(claim("idle", offered[0].fence).await.is_some());
+    let counts =
+        [&store.timings().claims, &store.timings().waits].map(|found| found.counts().iter().sum::<u64>());
+    assert_eq!(counts, [3; 2], "claims of workers are measured, and a refused one is none");
 }
