@@ -87,8 +87,7 @@ impl Assistant {
         Ok((found.into_iter().map(event_occurrence).collect::<Result<_, _>>()?, more))
     }
 
-    /// Returns at most `limit` of what a user has at an instant and that started before it, by start. An event of more than
-    /// a year is left out after its first.
+    /// Returns at most `limit` of what a user has at an instant and that started before it, at most a year before, by start.
     pub async fn running(
         &self,
         user: &UserId,
