@@ -118,19 +118,25 @@ def crossed(by_value):
 
 def outcomes(events, by_value):
     """A question has one outcome: what two interfaces acknowledged about one ticket is the same answer."""
-    accepted = defaultdict(dict)
+    accepted, tried, undone = defaultdict(dict), {}, {}
     for event in events:
         ticket = event.get("ticket")
         if not ticket:
             continue
         key = event["world"], ticket[:7]
-        if event["what"] == "accepted":
+        if event["what"] == "tried":
+            tried[key, event["channel"]] = event["t"]
+        elif event["what"] == "accepted":
+            # An interface that saw the same answer of another one, before that took it back, reports it afterwards.
+            if undone.get((key, event["value"]), -1) > tried.get((key, event["channel"]), event["t"]):
+                continue
             others = [other for value, other in accepted[key].items() if value != event["value"]]
             if others:
                 yield "outcomes", f"the question {ticket} has two outcomes", [*others, event]
             accepted[key][event["value"]] = event
         elif event["what"] == "undone":
             accepted[key].pop(event["value"], None)
+            undone[key, event["value"]] = event["t"]
     for event in events:
         if event["what"] != "received":
             continue

@@ -96,6 +96,18 @@ class Checker(unittest.TestCase):
         second = [event(5, what, channel="browser", about="T@one", value="v2", ticket="qaaaaaa1") for what in ("tried", "accepted")]
         self.assertIn("outcomes", kinds([*answered(), *second]))
 
+    def test_an_answer_that_another_interface_took_back_is_no_second_outcome(self):
+        def act(t, what, channel, value):
+            return event(t, what, channel=channel, about="T@one", value=value, ticket="qaaaaaa1")
+        undone = [*answered()[:3], act(3.2, "tried", "browser", "v1"), act(3.5, "undone", "lines", "v1")]
+        again = [act(5, "tried", "lines", "v2"), act(6, "accepted", "lines", "v2")]
+        received = event(7, "received", asker="a", about="T@one", call="1", value="v2")
+        # The browser read the answer before it was taken back, and reports it afterwards.
+        self.assertEqual(kinds([*undone, act(4, "accepted", "browser", "v1"), *again, received]), [])
+        # It tried after that, so the answer is its own.
+        late = [act(4, "tried", "browser", "v1"), act(4.5, "accepted", "browser", "v1")]
+        self.assertIn("outcomes", kinds([*undone, *late, *again, received]))
+
     def test_an_attack_that_succeeds_is_noticed(self):
         self.assertEqual(kinds([event(1, "attack", way="cookie", held=True)]), [])
         self.assertEqual(kinds([event(1, "attack", way="cookie", held=False)]), ["attacks"])
