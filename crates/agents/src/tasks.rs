@@ -12,6 +12,7 @@ use super::executor::context::now;
 use super::executor::rows;
 use super::run_report::{FailureReport, Outcome};
 use super::task::{Ending, Filter, Page, State, Task, TaskEvent, TaskId};
+use super::workspace_bundle::forget;
 use adjutant_base::events::Event;
 use adjutant_base::text::suggest::near_names;
 use adjutant_store::tasks;
@@ -192,7 +193,15 @@ impl Agents {
                 // No receiver: no worker runs tasks for this hub.
                 let _ = context.cancellations.send(id.to_string());
             }
-            tasks::Cancelled::Waiting => context.events.send(Event::TasksChanged),
+            tasks::Cancelled::Waiting => {
+                // A hub that was killed while it packed the task for a worker left a reference in the user's repository.
+                if context.folder(id.as_str()).exists()
+                    && let Some(row) = tasks::get(&context.store, id.as_str()).await?
+                {
+                    forget(context, &row).await;
+                }
+                context.events.send(Event::TasksChanged);
+            }
             tasks::Cancelled::Not(_) => {}
         }
         context.notify_changed(id.as_str());

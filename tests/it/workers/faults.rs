@@ -144,6 +144,29 @@ fn a_task_with_a_commit_that_the_hub_takes_slowly_is_not_lost() {
     assert_eq!(result["run_report"]["repository"]["reference"], reference, "{result:#}");
 }
 
+/// A git that stops shows the moment in which the hub packs the task.
+#[test]
+fn a_hub_that_is_killed_while_it_packs_a_task_leaves_no_reference_of_it() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (reached, gate) = fixture.stopping_git("create", ":");
+    // An uncommitted change travels in a commit that only the reference keeps.
+    std::fs::write(fixture.folder("work/note.txt"), "").unwrap();
+    let (mut hub, mut peer) = hub(&fixture);
+    let mut worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    wait_for("the bundle of the task", || reached.exists().then_some(()));
+    let reference = fixture.folder("work/.git/refs/adjutant/base").join(&task);
+    assert!(reference.exists(), "it keeps the commit that is packed");
+    worker.kill();
+    hub.kill();
+    std::fs::remove_file(gate).unwrap();
+    let _hub = fixture.hub();
+    let cancelled = peer.tool(4, "task_cancel", json!({"task_id": task}));
+    assert_eq!(ended(&mut peer, &task)["status"], "cancelled", "{cancelled:#}");
+    assert!(!reference.exists(), "the task has ended, and nothing needs its commit");
+}
+
 #[test]
 fn a_ticket_that_nats_has_kept_keeps_its_place_in_the_queue() {
     let Some(nats) = Nats::start() else { return };

@@ -78,6 +78,8 @@ async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Resu
         }
     };
     made.map_err(|reason| format!("the worktree of the task cannot be made: {reason}"))?;
+    // A hub that was killed while it packed the task for a worker left it.
+    git.forget_state(&repository, &run.row.id);
     let baseline = worktree_baseline(context, run, &git, repository.clone(), &worktree).await;
     if baseline.is_err() {
         git.remove_worktree(&repository, &worktree, &run.row.id).await?;
