@@ -156,7 +156,10 @@ fn a_cancelled_call_gets_the_error_of_the_contract() {
     let answer = stream.next().expect("the call is answered");
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("tools/call"), &json!(-32005)), "{answer}");
     let listed = json!({"name": "listNotifications", "arguments": {"user_id": "ann"}});
-    let listed = hub.post_to(PATHS[0], &headers[..1], &request("tools/call", &listed)).message();
+    // No request of a session has the id of another one (MCP, base protocol), so the cancellation cannot mean this one.
+    let mut list = request("tools/call", &listed);
+    list["id"] = json!("list");
+    let listed = hub.post_to(PATHS[0], &headers[..1], &list).message();
     let text = listed["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{listed}"));
     let unchanged = text.contains("\"count\": 1") && text.contains("\"by\": \"policy\"");
     assert!(unchanged, "the import's plan stays as it is: {text}");
