@@ -248,7 +248,7 @@ def fill_much(hub):
 
 
 def wire(hub):
-    """The bytes that a browser without anything in its cache gets for the Inbox: the page, script, font and icon."""
+    """The bytes that a browser without anything in its cache gets for the Inbox: the page, style sheet, script, font and icon."""
     page = hub.get("/")[0]
     files = {path for path in page.replace("&#x2f;", "/").split('"') if path.startswith("/static/") and not path.endswith("webmanifest")}
     return sum(len(on_the_wire(hub, path)) for path in ["/", *files])

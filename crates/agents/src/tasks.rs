@@ -194,9 +194,10 @@ impl Agents {
                 let _ = context.cancellations.send(id.to_string());
             }
             tasks::Cancelled::Waiting => {
-                // A hub that was killed while it packed the task for a worker left a reference in the user's repository.
+                // A hub that was killed while it packed the task for a worker left a reference in the user's repository. The
+                // task is cancelled already, so a store that is away now fails nothing.
                 if context.folder(id.as_str()).exists()
-                    && let Some(row) = tasks::get(&context.store, id.as_str()).await?
+                    && let Ok(Some(row)) = tasks::get(&context.store, id.as_str()).await
                 {
                     forget(context, &row).await;
                 }
