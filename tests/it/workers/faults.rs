@@ -154,17 +154,36 @@ fn a_hub_that_is_killed_while_it_packs_a_task_leaves_no_reference_of_it() {
     std::fs::write(fixture.folder("work/note.txt"), "").unwrap();
     let (mut hub, mut peer) = hub(&fixture);
     let mut worker = WorkerProcess::start(&nats, &[]);
+    let references = fixture.folder("work/.git/refs/adjutant/base");
+    let packed = |task: &str| {
+        wait_for("the bundle of the task", || reached.exists().then_some(()));
+        assert!(references.join(task).exists(), "it keeps the commit that is packed");
+    };
     let task = delegate(&fixture, &mut peer, "touch made.txt");
-    wait_for("the bundle of the task", || reached.exists().then_some(()));
-    let reference = fixture.folder("work/.git/refs/adjutant/base").join(&task);
-    assert!(reference.exists(), "it keeps the commit that is packed");
+    packed(&task);
     worker.kill();
     hub.kill();
-    std::fs::remove_file(gate).unwrap();
-    let _hub = fixture.hub();
+    std::fs::remove_file(&gate).unwrap();
+    hub = fixture.hub();
     let cancelled = peer.tool(4, "task_cancel", json!({"task_id": task}));
     assert_eq!(ended(&mut peer, &task)["status"], "cancelled", "{cancelled:#}");
-    assert!(!reference.exists(), "the task has ended, and nothing needs its commit");
+    assert!(!references.join(&task).exists(), "the task has ended, and nothing needs its commit");
+
+    // The next hub may have a slot of its own, and runs the task itself.
+    std::fs::remove_file(&reached).unwrap();
+    std::fs::write(&gate, "").unwrap();
+    let mut worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    packed(&task);
+    worker.kill();
+    hub.kill();
+    std::fs::remove_file(&gate).unwrap();
+    let file = fixture.folder(".adjutant/config.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(file, config.replace("fake = 0", "fake = 1")).unwrap();
+    let _hub = fixture.hub();
+    assert_eq!(ended(&mut peer, &task)["status"], "succeeded");
+    assert!(!references.join(&task).exists(), "a task that ran here needs it no more");
 }
 
 #[test]
